@@ -1,0 +1,148 @@
+package sys
+
+import (
+	"io/fs"
+	"os"
+	"strings"
+	"unsafe"
+
+	"golang.org/x/sys/unix"
+)
+
+// cname is the name of a directory entry as the kernel wants it. It lives on
+// the caller's stack, so that a call on a hot path allocates nothing.
+type cname [NameMax + 1]byte
+
+// set refuses all that is not the plain name of an entry: nothing given to a
+// Dir can lead out of it.
+func (c *cname) set(name string) error {
+	if len(name) > NameMax {
+		return unix.ENAMETOOLONG
+	}
+	if name == "" || name == ".." || strings.IndexByte(name, '/') >= 0 || strings.IndexByte(name, 0) >= 0 {
+		return unix.EINVAL
+	}
+	copy(c[:], name)
+	c[len(name)] = 0
+	return nil
+}
+
+func (c *cname) ptr() uintptr { return uintptr(unsafe.Pointer(&c[0])) }
+
+// pathErr names the operation and the path of an entry of d.
+func (d *Dir) pathErr(op, name string, err error) error {
+	if err == nil {
+		return nil
+	}
+	return &fs.PathError{Op: op, Path: d.Join(name), Err: err}
+}
+
+// linkErr names the operation and both paths.
+func linkErr(op string, from *Dir, old string, to *Dir, name string, err error) error {
+	if err == nil {
+		return nil
+	}
+	return &os.LinkError{Op: op, Old: from.Join(old), New: to.Join(name), Err: err}
+}
+
+// errnoOf turns the third result of a raw system call into an error without
+// allocating.
+func errnoOf(e unix.Errno) error {
+	if e == 0 {
+		return nil
+	}
+	return e
+}
+
+func openat(fd int, name string, flags int, perm uint32) (int, error) {
+	var c cname
+	if err := c.set(name); err != nil {
+		return -1, err
+	}
+	for {
+		if err := inject("openat", name); err != nil {
+			if err == unix.EINTR {
+				continue
+			}
+			return -1, err
+		}
+		r, _, e := unix.Syscall6(unix.SYS_OPENAT, uintptr(fd), c.ptr(), uintptr(flags|unix.O_CLOEXEC|unix.O_LARGEFILE), uintptr(perm), 0, 0)
+		if e == unix.EINTR {
+			continue
+		}
+		if e != 0 {
+			return -1, e
+		}
+		return int(r), nil
+	}
+}
+
+// statx fills st. An empty name with AT_EMPTY_PATH means fd itself.
+func statx(fd int, c *cname, flags int, st *Stat) error {
+	var x unix.Statx_t
+	_, _, e := unix.Syscall6(unix.SYS_STATX, uintptr(fd), c.ptr(), uintptr(flags), unix.STATX_BASIC_STATS, uintptr(unsafe.Pointer(&x)), 0)
+	if e != 0 {
+		return e
+	}
+	*st = Stat{
+		Dev: unix.Mkdev(x.Dev_major, x.Dev_minor), Ino: x.Ino,
+		Mode: uint32(x.Mode), UID: x.Uid, GID: x.Gid, Nlink: uint64(x.Nlink),
+		Rdev: unix.Mkdev(x.Rdev_major, x.Rdev_minor),
+		Size: int64(x.Size), Blocks: int64(x.Blocks),
+		Atime: Time{x.Atime.Sec, int32(x.Atime.Nsec)},
+		Mtime: Time{x.Mtime.Sec, int32(x.Mtime.Nsec)},
+		Ctime: Time{x.Ctime.Sec, int32(x.Ctime.Nsec)},
+	}
+	return nil
+}
+
+func fstat(fd int, st *Stat) error {
+	var s unix.Stat_t
+	if err := unix.Fstat(fd, &s); err != nil {
+		return err
+	}
+	*st = statOf(&s)
+	return nil
+}
+
+func statOf(s *unix.Stat_t) Stat {
+	return Stat{
+		Dev: uint64(s.Dev), Ino: s.Ino,
+		Mode: s.Mode, UID: s.Uid, GID: s.Gid, Nlink: uint64(s.Nlink),
+		Rdev: uint64(s.Rdev),
+		Size: s.Size, Blocks: s.Blocks,
+		Atime: Time{int64(s.Atim.Sec), int32(s.Atim.Nsec)},
+		Mtime: Time{int64(s.Mtim.Sec), int32(s.Mtim.Nsec)},
+		Ctime: Time{int64(s.Ctim.Sec), int32(s.Ctim.Nsec)},
+	}
+}
+
+// retry makes a call again for as long as a signal interrupts it.
+func retry(call, name string, f func() error) error {
+	for {
+		err := inject(call, name)
+		if err == nil {
+			err = f()
+		}
+		if err != unix.EINTR {
+			return err
+		}
+	}
+}
+
+func timespecs(atime, mtime *Time) [2]unix.Timespec {
+	ts := [2]unix.Timespec{{Nsec: unix.UTIME_OMIT}, {Nsec: unix.UTIME_OMIT}}
+	if atime != nil {
+		ts[0] = timespec(*atime)
+	}
+	if mtime != nil {
+		ts[1] = timespec(*mtime)
+	}
+	return ts
+}
+
+func timespec(t Time) (ts unix.Timespec) {
+	ts.Sec = secField(t.Sec)
+	ts.Nsec = nsecField(t.Nsec)
+	return ts
+}

@@ -1,0 +1,154 @@
+package sys
+
+import (
+	"sync"
+
+	"golang.org/x/sys/unix"
+)
+
+// parkedBase marks a Dir whose descriptor is closed: far below any number of
+// calls that could be under way.
+const parkedBase = -1 << 30
+
+// openDirs is the clock of directories whose descriptors may be closed while
+// they are idle. It keeps a walk of a tree thousands of levels deep within the
+// process's limit of open files.
+var openDirs = dirTable{limit: openDirLimit()}
+
+type dirTable struct {
+	mu    sync.Mutex
+	limit int
+	hand  int
+	dirs  []*Dir
+}
+
+func openDirLimit() int {
+	var r unix.Rlimit
+	if unix.Getrlimit(unix.RLIMIT_NOFILE, &r) != nil || r.Cur > 4096 {
+		return 1024
+	}
+	return max(16, int(r.Cur)/4)
+}
+
+func (t *dirTable) add(d *Dir) {
+	t.mu.Lock()
+	d.slot = len(t.dirs)
+	t.dirs = append(t.dirs, d)
+	for tries := 2 * len(t.dirs); len(t.dirs) > t.limit && tries > 0; tries-- {
+		t.hand = (t.hand + 1) % len(t.dirs)
+		if old := t.dirs[t.hand]; old != d && !old.recent.Swap(false) && old.park() {
+			t.drop(old)
+		}
+	}
+	t.mu.Unlock()
+}
+
+func (t *dirTable) remove(d *Dir) {
+	t.mu.Lock()
+	if d.slot < len(t.dirs) && t.dirs[d.slot] == d {
+		t.drop(d)
+	}
+	t.mu.Unlock()
+}
+
+func (t *dirTable) drop(d *Dir) {
+	last := len(t.dirs) - 1
+	t.dirs[d.slot] = t.dirs[last]
+	t.dirs[d.slot].slot = d.slot
+	t.dirs[last] = nil
+	t.dirs = t.dirs[:last]
+}
+
+// enter pins the descriptor for one call, opening it again if it was parked.
+func (d *Dir) enter() (int, error) {
+	if d.uses.Add(1) > 0 {
+		if !d.recent.Load() {
+			d.recent.Store(true)
+		}
+		return d.fd, nil
+	}
+	if err := d.reopen(); err != nil {
+		d.uses.Add(-1)
+		return -1, err
+	}
+	return d.fd, nil
+}
+
+func (d *Dir) leave() { d.uses.Add(-1) }
+
+func (d *Dir) parked() bool { return d.uses.Load() < 0 }
+
+// park closes the descriptor unless a call is under way. It remembers who the
+// directory is, so that only the very same one is opened again.
+func (d *Dir) park() bool {
+	if !d.mu.TryLock() {
+		return false
+	}
+	defer d.mu.Unlock()
+	if d.fd < 0 || !d.uses.CompareAndSwap(0, parkedBase) {
+		return false
+	}
+	var st Stat
+	if fstat(d.fd, &st) != nil {
+		d.uses.Add(-parkedBase)
+		return false
+	}
+	d.dev, d.ino = st.Dev, st.Ino
+	unix.Close(d.fd)
+	d.fd = -1
+	return true
+}
+
+// reopen opens a parked directory through its parent.
+func (d *Dir) reopen() error {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if d.fd >= 0 {
+		return nil // another call was faster
+	}
+	at, err := d.parent.enter()
+	if err != nil {
+		return err
+	}
+	defer d.parent.leave()
+	fd, err := openat(at, d.name, dirFlags|unix.O_NOFOLLOW, 0)
+	if err != nil {
+		return err
+	}
+	return d.adopt(fd)
+}
+
+// reviveFrom opens a parked directory through ".." of one beneath it, which is
+// one step where reopen may need as many as the tree is deep. It may fail
+// silently: reopen is always there.
+func (d *Dir) reviveFrom(child int) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if d.fd >= 0 || !d.parked() {
+		return
+	}
+	fd, err := unix.Openat(child, "..", dirFlags|unix.O_NOFOLLOW, 0)
+	if err == nil {
+		d.adopt(fd)
+	}
+}
+
+// adopt takes fd as the parked directory's descriptor, if it is that directory.
+func (d *Dir) adopt(fd int) error {
+	var st Stat
+	err := fstat(fd, &st)
+	if err == nil && (st.Dev != d.dev || st.Ino != d.ino) {
+		err = unix.ESTALE // moved or replaced by another while parked
+	}
+	if err == nil && d.cookie != 0 {
+		_, err = unix.Seek(fd, d.cookie, unix.SEEK_SET)
+	}
+	if err != nil {
+		unix.Close(fd)
+		return err
+	}
+	d.fd = fd
+	d.uses.Add(-parkedBase)
+	openDirs.add(d)
+	return nil
+}

@@ -1,0 +1,143 @@
+package sys
+
+import (
+	"io/fs"
+	"strings"
+	"unsafe"
+
+	"golang.org/x/sys/unix"
+)
+
+// XattrsSupported tells whether this system has extended attributes.
+const XattrsSupported = true
+
+// ListXattr fills buf with the names of the file's extended attributes, each
+// ended by a NUL, and returns their length. ERANGE means that buf is too small.
+// The error is a bare errno.
+func (f *File) ListXattr(buf []byte) (int, error) {
+	for {
+		err := inject("flistxattr", f.name)
+		n := 0
+		if err == nil {
+			r, _, e := unix.Syscall(unix.SYS_FLISTXATTR, uintptr(f.fd), bytesPtr(buf), uintptr(len(buf)))
+			n, err = int(r), errnoOf(e)
+		}
+		if err != unix.EINTR {
+			return max(n, 0), err
+		}
+	}
+}
+
+// GetXattr reads the value of an extended attribute into buf. ERANGE means that
+// buf is too small; an empty buf asks for the length. The error is a bare errno.
+func (f *File) GetXattr(attr string, buf []byte) (n int, err error) {
+	err = retry("fgetxattr", f.name, func() (err error) {
+		n, err = unix.Fgetxattr(f.fd, attr, buf)
+		return err
+	})
+	return n, err
+}
+
+// SetXattr sets an extended attribute. The error is a bare errno.
+func (f *File) SetXattr(attr string, value []byte) error {
+	return retry("fsetxattr", f.name, func() error { return unix.Fsetxattr(f.fd, attr, value, 0) })
+}
+
+// RemoveXattr removes an extended attribute. The error is a bare errno.
+func (f *File) RemoveXattr(attr string) error {
+	return retry("fremovexattr", f.name, func() error { return unix.Fremovexattr(f.fd, attr) })
+}
+
+// ListXattr is File.ListXattr for an entry, never following it.
+func (d *Dir) ListXattr(name string, buf []byte) (n int, err error) {
+	err = d.viaProc("llistxattr", name, func(path string) (err error) {
+		n, err = unix.Llistxattr(path, buf)
+		return err
+	})
+	return n, err
+}
+
+// GetXattr is File.GetXattr for an entry, never following it.
+func (d *Dir) GetXattr(name, attr string, buf []byte) (n int, err error) {
+	err = d.viaProc("lgetxattr", name, func(path string) (err error) {
+		n, err = unix.Lgetxattr(path, attr, buf)
+		return err
+	})
+	return n, err
+}
+
+// SetXattr is File.SetXattr for an entry, never following it.
+func (d *Dir) SetXattr(name, attr string, value []byte) error {
+	return d.viaProc("lsetxattr", name, func(path string) error { return unix.Lsetxattr(path, attr, value, 0) })
+}
+
+// RemoveXattr is File.RemoveXattr for an entry, never following it.
+func (d *Dir) RemoveXattr(name, attr string) error {
+	return d.viaProc("lremovexattr", name, func(path string) error { return unix.Lremovexattr(path, attr) })
+}
+
+// viaProc reaches an entry through /proc/self/fd: the calls that take a
+// directory descriptor came only with Linux 6.13.
+func (d *Dir) viaProc(call, name string, f func(path string) error) error {
+	var c cname
+	if err := c.set(name); err != nil {
+		return err
+	}
+	return d.do(call, name, func(at int) error { return f(procPath(at) + "/" + name) })
+}
+
+func bytesPtr(p []byte) uintptr {
+	if len(p) == 0 {
+		return 0
+	}
+	return uintptr(unsafe.Pointer(&p[0]))
+}
+
+// Umask is the process's file mode creation mask.
+func Umask() (uint32, error) {
+	var f File
+	if err := OpenPath(&f, "/proc/self/status", ReadOnly, 0); err != nil {
+		return umaskByChange(), nil
+	}
+	defer f.Close()
+	var buf [4096]byte
+	n, err := f.Read(buf[:])
+	if err != nil {
+		return 0, err
+	}
+	_, rest, found := strings.Cut(string(buf[:n]), "\nUmask:\t")
+	if !found {
+		return umaskByChange(), nil
+	}
+	var mask uint32
+	for i := 0; i < len(rest) && '0' <= rest[i] && rest[i] <= '7'; i++ {
+		mask = mask<<3 | uint32(rest[i]-'0')
+	}
+	return mask, nil
+}
+
+// umaskByChange reads the mask where /proc is missing: by setting it, for a
+// moment, to the most private one.
+func umaskByChange() uint32 {
+	m := unix.Umask(0o077)
+	unix.Umask(m)
+	return uint32(m)
+}
+
+// Owner is the user and group that new files of this process belong to.
+func Owner() (uid, gid uint32) { return uint32(unix.Geteuid()), uint32(unix.Getegid()) }
+
+// StatPath describes what a path leads to, the last symbolic link followed or not.
+func StatPath(path string, follow bool, st *Stat) error {
+	flags := 0
+	if !follow {
+		flags = unix.AT_SYMLINK_NOFOLLOW
+	}
+	var x unix.Stat_t
+	err := retry("statx", path, func() error { return unix.Fstatat(unix.AT_FDCWD, path, &x, flags) })
+	if err != nil {
+		return &fs.PathError{Op: "stat", Path: path, Err: err}
+	}
+	*st = statOf(&x)
+	return nil
+}

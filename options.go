@@ -1,0 +1,182 @@
+package haul
+
+import (
+	"github.com/gohaul/haul/internal/local"
+	"github.com/gohaul/haul/internal/meta"
+	"github.com/gohaul/haul/internal/outfile"
+	"github.com/gohaul/haul/internal/plan"
+	"github.com/gohaul/haul/internal/report"
+)
+
+// Sparse says which zeros are stored.
+type Sparse = outfile.Sparse
+
+// The values of Sparse.
+const (
+	SparseAuto   = outfile.SparseAuto   // holes of the source stay holes
+	SparseAlways = outfile.SparseAlways // runs of zeros become holes too
+	SparseNever  = outfile.SparseNever  // every byte is stored
+)
+
+// Reflink says whether a copy may share blocks with its source.
+type Reflink = outfile.Reflink
+
+// The values of Reflink.
+const (
+	ReflinkAuto   = outfile.ReflinkAuto   // where the file system can and it pays
+	ReflinkAlways = outfile.ReflinkAlways // or fail
+	ReflinkNever  = outfile.ReflinkNever
+)
+
+// Durability says what is safe from a power cut, and when.
+type Durability = outfile.Durability
+
+// The values of Durability.
+const (
+	NoSync    = outfile.NoSync    // when the kernel pleases, as with cp and rsync
+	SyncBatch = outfile.SyncBatch // everything when the call returns, by two flushes a file system
+	SyncEach  = outfile.SyncEach  // each file before the next step
+)
+
+// Preserve is a set of what a copy takes over besides content.
+type Preserve = meta.Mask
+
+// The members of Preserve.
+const (
+	PreserveMode   = meta.Mode   // permission bits, set-id and sticky
+	PreserveOwner  = meta.Owner  // user; skipped with a note where not permitted
+	PreserveGroup  = meta.Group  // group; skipped with a note where not permitted
+	PreserveMtime  = meta.Mtime  // time of last change, nanoseconds
+	PreserveAtime  = meta.Atime  // time of last access, nanoseconds
+	PreserveXattrs = meta.Xattrs // extended attributes
+	PreserveACL    = meta.ACL    // POSIX ACLs
+	PreserveLinks  = plan.PreserveLinks
+	PreserveAll    = meta.All | plan.PreserveLinks
+
+	// PreserveNothing makes new files as any program would: mode cut by umask,
+	// owned by the user, times of now.
+	PreserveNothing = plan.PreserveNothing
+)
+
+// Compare says when a file that exists counts as up to date.
+type Compare = plan.Compare
+
+// The values of Compare.
+const (
+	CompareTime    = plan.CompareTime    // same size and time of last change
+	CompareSize    = plan.CompareSize    // same size
+	CompareContent = plan.CompareContent // same bytes; both are read
+	CompareNever   = plan.CompareNever   // always copied
+)
+
+// Update says which files that exist are replaced.
+type Update = plan.Update
+
+// The values of Update.
+const (
+	UpdateAll      = plan.UpdateAll      // all that Compare finds different
+	UpdateOlder    = plan.UpdateOlder    // only those older than the source
+	UpdateNone     = plan.UpdateNone     // none
+	UpdateNoneFail = plan.UpdateNoneFail // none, and each is an error
+)
+
+// Follow says which symbolic links of the source are followed.
+type Follow = plan.Follow
+
+// The values of Follow.
+const (
+	FollowNever     = plan.FollowNever     // links are copied as links
+	FollowArguments = plan.FollowArguments // only the sources named are followed
+	FollowAll       = plan.FollowAll       // links are copied as what they lead to
+)
+
+// Form says what a regular file becomes.
+type Form = plan.Form
+
+// The values of Form.
+const (
+	FormCopy       = plan.FormCopy       // a copy
+	FormHardLink   = plan.FormHardLink   // one more name of the source
+	FormSymlink    = plan.FormSymlink    // a symbolic link to the source
+	FormAttributes = plan.FormAttributes // its metadata alone; content is left as it is
+)
+
+// Backup says what becomes of a file that is about to be replaced.
+type Backup = plan.Backup
+
+// The values of Backup.
+const (
+	BackupNone     = plan.BackupNone     // it goes
+	BackupSimple   = plan.BackupSimple   // it is renamed to name + Suffix
+	BackupNumbered = plan.BackupNumbered // it is renamed to name.~N~
+	BackupExisting = plan.BackupExisting // numbered if numbered backups exist, else simple
+)
+
+// Counters grow while a job runs and may be read at any time.
+type Counters = report.Counters
+
+// Item tells what became of one entry.
+type Item = report.Item
+
+// Action is what became of an entry: see Item.
+type Action = report.Action
+
+// The values of Action.
+const (
+	Skipped  = report.Skipped  // left alone
+	Made     = report.Made     // was not there before
+	Replaced = report.Replaced // something stood there and gave way
+	Updated  = report.Updated  // the same file, its content changed in place
+	Touched  = report.Touched  // metadata alone changed
+	Linked   = report.Linked   // one more name of a file copied before
+	Deleted  = report.Deleted  // the source lacks it
+	Failed   = report.Failed   // see Item.Err
+	Noted    = report.Noted    // a remark, not a failure: see Item.Err
+)
+
+// Options tune a copy. Nil, or the zero value, makes dst like src: all metadata
+// this user may set, holes kept, blocks shared where the file system can, and
+// what is already alike left alone.
+type Options struct {
+	Preserve      Preserve // 0 means PreserveAll
+	Compare       Compare
+	ModifyWindow  int64 // nanoseconds by which equal times may differ
+	Update        Update
+	Follow        Follow
+	Form          Form
+	OneFileSystem bool     // do not descend into other file systems
+	Delete        bool     // remove what the source lacks
+	Filter        []string // rsync filter rules, in order
+
+	Sparse      Sparse
+	Reflink     Reflink
+	InPlace     bool // change files where they stand instead of renaming over them
+	Preallocate bool
+	Durability  Durability
+	WriteSize   int // bytes a write call; 0 means chosen
+	MapSize     int // bytes a read window; 0 means chosen
+
+	Backup    Backup
+	Suffix    string // of simple backups; "" means "~"
+	Remove    bool   // remove a file that exists before its copy is made
+	Force     bool   // remove a file that exists if it cannot be opened (in place only)
+	NoReplace bool   // a directory and a file never replace each other, as with cp
+
+	Workers int // directories copied at once; 0 means as many as pay
+	DryRun  bool
+	Verify  bool // read both back and compare
+
+	Counters *Counters                          // poll while it runs
+	OnItem   func(Item)                         // one call per finished entry, never two at once
+	OnError  func(path string, err error) error // nil result: go on; unset: stop at the first
+	Confirm  func(path string) bool             // may this existing file be replaced? unset: yes
+
+	// OnXattr judges an extended attribute that could not be copied; attr is ""
+	// when they could not be listed. nil result: go on. Unset: what the target
+	// cannot take is noted, anything else is an error.
+	OnXattr    func(dst, src, attr string, err error) error
+	SkipXattrs []string // names of extended attributes that are not copied
+}
+
+// Pair is one source and the name its copy gets.
+type Pair = local.Pair
