@@ -1,0 +1,32 @@
+package main
+
+// row is one kind of work on one file system.
+type row struct {
+	group   string // the plot it belongs to, and the first part of its name
+	variant string
+	fs      string
+	work    string // the words
+	measure func(*measure) error
+}
+
+func (r row) name() string {
+	if r.variant != "" {
+		return r.group + "/" + r.variant + "/" + r.fs
+	}
+	return r.group + "/" + r.fs
+}
+
+// rows is the table: every promise of speed, in the order it is written down.
+func rows() []row {
+	var rs []row
+	add := func(group, variant, work string, measure func(*measure) error, fss ...string) {
+		for _, fs := range fss {
+			rs = append(rs, row{group, variant, fs, work, measure})
+		}
+	}
+	add("small", "warm", "50,000 x 10 KiB, warm", smallWarm, "ext4", "xfs", "btrfs", "tmpfs")
+	add("small", "cold", "50,000 x 10 KiB, cold", smallCold, "ext4", "xfs", "btrfs")
+	add("gotree", "warm", "Go's source tree, warm", goTreeWarm, "ext4", "xfs", "btrfs", "tmpfs")
+	add("gotree", "cold", "Go's source tree, cold", goTreeCold, "ext4", "xfs")
+	return rs
+}
