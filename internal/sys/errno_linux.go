@@ -81,3 +81,9 @@ func OtherDevice(err error) bool { return errors.Is(err, unix.EXDEV) }
 
 // TooManyLinks reports whether a file cannot have one more name (EMLINK).
 func TooManyLinks(err error) bool { return errors.Is(err, unix.EMLINK) }
+
+// Denied reports whether permission bits or ACLs forbid what was asked (EACCES).
+func Denied(err error) bool { return errors.Is(err, unix.EACCES) }
+
+// Invalid reports whether the kernel can make no sense of an argument (EINVAL).
+func Invalid(err error) bool { return errors.Is(err, unix.EINVAL) }
