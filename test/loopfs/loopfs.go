@@ -114,7 +114,7 @@ func New(t testing.TB, kind string, size int64, opts ...Option) *FS {
 func closeAfter(t testing.TB, f *FS) {
 	t.Cleanup(func() {
 		if err := f.Close(); err != nil {
-			t.Errorf("loopfs: %v", err)
+			t.Error(err)
 		}
 	})
 }
