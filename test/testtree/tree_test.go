@@ -8,6 +8,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"runtime"
 	"strings"
 	"testing"
 	"time"
@@ -142,11 +143,20 @@ func TestErrorsNameLineAndPath(t *testing.T) {
 
 // TestDeepAndWide: beyond PATH_MAX, and names of 255 bytes.
 func TestDeepAndWide(t *testing.T) {
+	levels, width := 4000, 2000
+	if testing.Short() {
+		levels, width = 400, 200
+	}
 	root := t.TempDir()
 	name := strings.Repeat("n", 255)
 	deep := strings.Repeat(name+"/", 19) + "end"
-	narrow := strings.Repeat("d/", 4000) + "end"
-	Build(t, root, "f 0644 "+deep+" text:deep mtime=2001-01-01T00:00:00Z\nd 0700 "+strings.TrimSuffix(deep, "/end")+"\nf 0600 "+narrow+" text:narrow\nf 0644 wide/{0001..2000}")
+	narrow := strings.Repeat("d/", levels) + "end"
+	tree := text(
+		"f 0644 "+deep+" text:deep mtime=2001-01-01T00:00:00Z",
+		"d 0700 "+strings.TrimSuffix(deep, "/end"),
+		"f 0600 "+narrow+" text:narrow",
+		fmt.Sprintf("f 0644 wide/{1..%d}", width))
+	Build(t, root, tree)
 	got := describeOrFail(t, root, Mode|Content|Mtime)
 	for _, want := range []string{
 		"f 0644 " + deep + " text:\"deep\" mtime=2001-01-01T00:00:00.000000000Z\n",
@@ -157,10 +167,45 @@ func TestDeepAndWide(t *testing.T) {
 			t.Errorf("no line %.20s...", want)
 		}
 	}
-	if n := strings.Count(got, "\n"); n != 4000+1+19+1+1+2000 {
+	if n := strings.Count(got, "\n"); n != levels+1+19+1+1+width {
 		t.Errorf("%d lines", n)
 	}
-	Want(t, root, "f 0644 "+deep+" text:deep\nd 0700 "+strings.TrimSuffix(deep, "/end")+"\nf 0600 "+narrow+" text:narrow\nf 0644 wide/{0001..2000}", All&^Times)
+	Want(t, root, tree, All&^Times)
+}
+
+// TestUnsearchable: ".." of a directory that the caller may list but not search
+// is reached from the root again.
+func TestUnsearchable(t *testing.T) {
+	root := loopfs.Mount(t, "tmpfs", 0)
+	Build(t, root, "d 0400 a/b uid=1000\nd 0755 a uid=1000\nf 0644 c text:x")
+	var got string
+	err := asUser(1000, func() (err error) {
+		got, err = Describe(root, Mode|Content)
+		return err
+	})
+	if want := text("d 0755 a", "d 0400 a/b", `f 0644 c text:"x"`); err != nil || got != want {
+		t.Errorf("%v, got\n%s", err, got)
+	}
+	// Whatever cannot be read is an error, never a shorter description.
+	Build(t, root, "f 0600 a/secret")
+	err = asUser(1000, func() error { _, err := Describe(root, Content); return err })
+	if err == nil || !strings.Contains(err.Error(), "read a/secret: permission denied") {
+		t.Errorf("error %v", err)
+	}
+}
+
+// asUser runs do on a thread that gives up root; the thread ends with it.
+func asUser(uid uintptr, do func() error) error {
+	done := make(chan error)
+	go func() {
+		runtime.LockOSThread() // never unlocked
+		if _, _, errno := unix.RawSyscall(unix.SYS_SETRESUID, uid, uid, uid); errno != 0 {
+			done <- errno
+			return
+		}
+		done <- do()
+	}()
+	return <-done
 }
 
 // TestSumSeesBytesNotHoles: the sum depends on the logical content alone.
