@@ -46,7 +46,7 @@ func newBench(runs int, quick bool) (*bench, error) {
 	if err := command("mount", "-t", "tmpfs", "-o", "size=90%,nr_inodes=0", "bench", ram); err != nil {
 		return nil, errors.Join(err, os.Remove(ram))
 	}
-	b := &bench{runs: max(runs, 1), quick: quick, here: here, root: filepath.Join(here, "..", ".."), ram: ram}
+	b := &bench{runs: max(runs, 1), quick: quick, here: here, root: filepath.Dir(filepath.Dir(here)), ram: ram}
 	if b.meter, err = b.compileC("meter", meterSource); err != nil {
 		b.close()
 		return nil, err

@@ -11,12 +11,11 @@ const slow = 12 * time.Second
 
 // contender is a way to do a row's work. The zero func fields mean nothing to do.
 type contender struct {
-	name   string
-	argv   []string
-	then   []string             // a second command that belongs to the work
-	before func() error         // puts things in place, not measured
-	value  func(sample) float64 // what counts of a run; the wall time in seconds if nil
-	err    error                // why it can't run
+	name  string
+	argv  []string
+	then  []string                      // a second command that belongs to the work
+	value func(sample) (float64, error) // what counts of a run; the wall time in seconds if nil
+	err   error                         // why it can't run
 }
 
 // contend names a program; a program that is not there stays a contender, so
@@ -34,8 +33,7 @@ type outcome struct {
 	err     error
 }
 
-// race runs the contenders in turns, A B C A B C, each after its own before
-// and the common one. A contender's error ends that contender only.
+// race runs the contenders in turns, A B C A B C, each after before. A contender's error ends that contender only.
 func (b *bench) race(cs []contender, runs int, before func() error) ([]outcome, error) {
 	outs := make([]outcome, len(cs))
 	for i, c := range cs {
@@ -50,18 +48,18 @@ func (b *bench) race(cs []contender, runs int, before func() error) ([]outcome, 
 			if err := before(); err != nil {
 				return nil, err
 			}
-			if c.before != nil {
-				if err := c.before(); err != nil {
-					return nil, err
-				}
-			}
 			s, err := b.runAll(c)
 			if err != nil {
 				o.err = err
 				continue
 			}
+			x, err := c.count(s)
+			if err != nil {
+				o.err = err
+				continue
+			}
 			o.samples = append(o.samples, s)
-			o.values = append(o.values, c.count(s))
+			o.values = append(o.values, x)
 		}
 	}
 	return outs, nil
@@ -80,11 +78,11 @@ func (b *bench) runAll(c contender) (sample, error) {
 	return s, err
 }
 
-func (c contender) count(s sample) float64 {
+func (c contender) count(s sample) (float64, error) {
 	if c.value != nil {
 		return c.value(s)
 	}
-	return s.Wall.Seconds()
+	return s.Wall.Seconds(), nil
 }
 
 // remove clears a destination and waits until that is over.

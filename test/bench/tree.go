@@ -49,13 +49,13 @@ func sowFile(name string, data []byte) error {
 	return os.Chtimes(name, sown, sown)
 }
 
-// transplant copies Go's own tree onto the volume.
-func transplant(dst string) error {
+// transplant copies Go's own tree onto the volume, or a part of it.
+func transplant(dst, part string) error {
 	root, err := exec.Command("go", "env", "GOROOT").Output()
 	if err != nil {
 		return err
 	}
-	return command("cp", "-a", strings.TrimSpace(string(root))+"/.", dst)
+	return command("cp", "-a", filepath.Join(strings.TrimSpace(string(root)), part)+"/.", dst)
 }
 
 // sameTree compares two trees in everything cp -a keeps but access times,

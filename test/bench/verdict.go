@@ -41,7 +41,7 @@ type measure struct {
 }
 
 func (m *measure) fail(err error) {
-	m.verdicts = append(m.verdicts, Verdict{Work: m.row.work, FS: m.row.fs, Measure: "the row", Outcome: failedOutcome, Note: oneLine(err)})
+	m.verdicts = append(m.verdicts, Verdict{Work: m.row.work, FS: m.row.fs, Measure: "the row", Outcome: failedOutcome, Note: m.note(err)})
 }
 
 func (m *measure) record(unit string, outs []outcome) {
@@ -59,9 +59,18 @@ func (m *measure) faster(outs []outcome, ours, theirs string, target float64) {
 	m.against(outs, ours, theirs, target, true)
 }
 
+// notSlower promises that ours takes no longer, within what a measurement can
+// tell: 5 percent, or 10 ms.
+func (m *measure) notSlower(outs []outcome, ours, theirs string) {
+	v := m.against(outs, ours, theirs, 1, true)
+	if v.Outcome == missedOutcome && (v.Ours <= v.Theirs*1.05 || v.Ours-v.Theirs <= 0.010) {
+		v.Outcome, v.Note = reachedOutcome, "within 5 % or 10 ms"
+	}
+}
+
 // within promises that ours takes at most target times what theirs takes.
-func (m *measure) within(outs []outcome, ours, theirs string, target float64) {
-	m.against(outs, ours, theirs, target, false)
+func (m *measure) within(outs []outcome, ours, theirs string, target float64) *Verdict {
+	return m.against(outs, ours, theirs, target, false)
 }
 
 // show tells the ratio of theirs to ours where nothing is promised.
@@ -78,7 +87,7 @@ func (m *measure) against(outs []outcome, ours, theirs string, target float64, a
 	}
 	switch err := errors.Join(a.err, b.err); {
 	case err != nil:
-		v.Outcome, v.Note = failedOutcome, oneLine(err)
+		v.Outcome, v.Note = failedOutcome, m.note(err)
 	case atLeast:
 		v.Ratio = v.Theirs / v.Ours
 		v.Outcome = judge(target == 0, v.Ratio >= target)
@@ -98,7 +107,7 @@ func (m *measure) under(what string, value float64, unit string, target float64)
 
 // failed records a promise that could not be measured.
 func (m *measure) failed(what string, err error) {
-	m.verdicts = append(m.verdicts, Verdict{Work: m.row.work, FS: m.row.fs, Measure: what, Outcome: failedOutcome, Note: oneLine(err)})
+	m.verdicts = append(m.verdicts, Verdict{Work: m.row.work, FS: m.row.fs, Measure: what, Outcome: failedOutcome, Note: m.note(err)})
 }
 
 func judge(unpromised, ok bool) string {
@@ -169,6 +178,8 @@ func quantity(x float64, unit string) string {
 	return fmt.Sprintf("%.3g %s", x, unit)
 }
 
-func oneLine(err error) string {
-	return strings.Join(strings.Fields(err.Error()), " ")
+// note is an error in one line, without the paths of this machine.
+func (m *measure) note(err error) string {
+	s := strings.Join(strings.Fields(err.Error()), " ")
+	return strings.NewReplacer(m.ram+"/", "", m.here+"/", "", m.root+"/", "", m.root, ".").Replace(s)
 }

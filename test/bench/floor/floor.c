@@ -27,7 +27,7 @@
 #include <sys/xattr.h>
 #include <unistd.h>
 
-enum { THREADS = 2, DENTS = 1 << 18, BUF = 1 << 20, LINKS = 1 << 12 };
+enum { THREADS = 2, DENTS = 1 << 18, BUF = 1 << 20, CLONE = 1 << 12, LINKS = 1 << 12 };
 
 struct dirent64_ {
 	uint64_t ino;
@@ -64,6 +64,8 @@ static int busy;
 
 static pthread_mutex_t link_lock = PTHREAD_MUTEX_INITIALIZER;
 static struct link *links[LINKS];
+
+static atomic_int noclone;
 
 static uid_t euid;
 static gid_t egid;
@@ -161,21 +163,27 @@ static void writeall(int fd, const char *p, size_t n, const char *name)
 	}
 }
 
-/* content: one read that proves the end of a small file; the kernel copies large ones. */
+/*
+ * content: a clone where the file system can, from one block up: it reads
+ * nothing, which counts when the source is cold. Else the kernel copies large
+ * files, and one read that proves the end does for a small one. The first
+ * refusal of a clone is the last attempt.
+ */
 static void content(struct worker *w, int src, int dst, off_t size, const char *name)
 {
-	if (size >= BUF) {
+	if (size >= CLONE && !noclone) {
 		if (!ioctl(dst, FICLONE, src))
 			return;
-		while (size > 0) {
-			ssize_t n = copy_file_range(src, NULL, dst, NULL, size, 0);
-			if (n <= 0)
-				break;
-			size -= n;
-		}
-		if (size <= 0)
-			return;
+		noclone = 1;
 	}
+	while (size >= BUF) {
+		ssize_t n = copy_file_range(src, NULL, dst, NULL, size, 0);
+		if (n <= 0)
+			break;
+		size -= n;
+	}
+	if (size == 0)
+		return;
 	for (off_t done = 0;;) {
 		size_t want = size + 1 - done < BUF ? size + 1 - done : BUF;
 		ssize_t n = read(src, w->buf, want);
