@@ -2,6 +2,8 @@ package meta
 
 import (
 	"bytes"
+	"slices"
+	"strings"
 
 	"github.com/gohaul/haul/internal/sys"
 )
@@ -14,10 +16,13 @@ import (
 // What this user or this file system cannot set is no error but told in skipped:
 // owner and group that may not be given away (the group is still tried alone),
 // attributes as Policy says, an ACL, a mode a file system cannot hold. A file
-// whose owner or group could not be set loses its set-id bits, which would lend
-// the wrong user's rights; one whose access ACL could not be set gives its
-// group no more than the ACL gave it. Attributes that m lacks are removed from
-// a target that may have some, but for those a security module put there.
+// whose owner or group could not be set loses its set-id bits (see KeepSetID);
+// one whose access ACL could not be set gives its group no more than that did.
+// Attributes that m lacks are removed from a target that may have some, but for
+// those a security module put there.
+//
+// An error leaves the rest undone. Nobody but the owner has been given more than
+// the target will have or had.
 func (r *Reader) Apply(o Object, m *Meta, p *Policy, have Have) (skipped Mask, err error) {
 	a := application{r: r, o: o, m: m, p: p, which: p.Which, uid: have.UID, gid: have.GID, cur: have.Mode & sys.PermMask}
 	a.want = a.cur
@@ -31,7 +36,7 @@ func (r *Reader) Apply(o Object, m *Meta, p *Policy, have Have) (skipped Mask, e
 	if err == nil && a.which&(Xattrs|ACL) != 0 && sys.XattrsSupported && (have.Xattrs || len(m.Xattrs) > 0) {
 		err = a.xattrs(have.Xattrs)
 	}
-	if err == nil && !m.IsSymlink() {
+	if err == nil && (a.cur != a.want || a.unsure) && !m.IsSymlink() {
 		err = a.mode()
 	}
 	if err == nil && a.which&(Atime|Mtime) != 0 {
@@ -58,46 +63,77 @@ type application struct {
 const setID = sys.ModeSetUID | sys.ModeSetGID
 
 func (a *application) owner() error {
-	uid, gid := -1, -1
-	if a.which&Owner != 0 && a.m.UID != a.uid {
-		uid = int(a.m.UID)
-	}
-	if a.which&Group != 0 && a.m.GID != a.gid {
-		gid = int(a.m.GID)
-	}
-	if uid < 0 && gid < 0 {
+	user := a.which&Owner != 0 && a.m.UID != a.uid
+	group := a.which&Group != 0 && a.m.GID != a.gid
+	if !user && !group {
 		return nil
 	}
-	err := a.chown(uid, gid)
-	if cannotOwn(err) && uid >= 0 {
+	err := a.narrow()
+	if err == nil {
+		err = a.chown(user, group)
+	}
+	if cannotOwn(err) && user {
 		a.skipped |= Owner
-		if err = nil; gid >= 0 {
-			err = a.chown(-1, gid)
+		if err = nil; group {
+			err = a.chown(false, true)
 		}
 	}
 	if cannotOwn(err) {
 		a.skipped |= Group
 		err = nil
 	}
-	if a.skipped != 0 && !a.m.IsDir() {
+	if a.skipped != 0 && !a.p.KeepSetID {
 		a.want &^= setID
+		if !a.m.IsDir() {
+			a.want &^= sys.ModeSticky
+		}
 	}
 	return err
 }
 
-func (a *application) chown(uid, gid int) error {
-	err := a.o.chown(uid, gid)
-	if err != nil {
+// narrow takes from a file that has stood there what its new group will not have
+// at the end.
+func (a *application) narrow() error {
+	if a.which&Mode == 0 || a.m.IsSymlink() {
+		return nil
+	}
+	perm := a.cur & (0o7700 | public(a.m, a.p, true))
+	if perm == a.cur {
+		return nil
+	}
+	err := a.o.chmod(perm)
+	if err == nil {
+		a.cur = perm
+	} else if sys.NotPermitted(err) || sys.NotSupported(err) {
+		err = nil // mode will tell
+	}
+	return err
+}
+
+func (a *application) chown(user, group bool) error {
+	uid, gid := -1, -1
+	if user {
+		uid = int(a.m.UID)
+	}
+	if group {
+		gid = int(a.m.GID)
+	}
+	if err := a.o.chown(uid, gid); err != nil {
 		return err
 	}
-	if uid >= 0 {
-		a.uid = uint32(uid)
+	if user {
+		a.uid = a.m.UID
 	}
-	if gid >= 0 {
-		a.gid = uint32(gid)
+	if group {
+		a.gid = a.m.GID
 	}
-	if (a.cur|a.want)&setID != 0 {
+	switch {
+	case a.m.IsDir() || (a.cur|a.want)&setID == 0:
+	case a.which&Mode != 0:
 		a.unsure = true
+	default: // the kernel took them, and they are not ours to give
+		a.cur &^= setID
+		a.want &^= setID
 	}
 	return nil
 }
@@ -135,7 +171,7 @@ func (a *application) xattrs(have bool) error {
 			access = true
 			continue
 		}
-		if err := a.set(x.Name, x.Value, contains(old, x.Name)); err != nil {
+		if err := a.set(x.Name, x.Value, slices.Contains(old, x.Name)); err != nil {
 			return err
 		}
 	}
@@ -156,7 +192,7 @@ func (a *application) xattrs(have bool) error {
 }
 
 func (a *application) touches(name string) bool {
-	return part(name)&a.which != 0 && (a.p.SkipXattrs == nil || !a.p.SkipXattrs(name))
+	return PartOf(name)&a.which != 0 && (a.p.SkipXattrs == nil || !a.p.SkipXattrs(name))
 }
 
 // set sets one attribute. there: the target has one of that name, maybe alike.
@@ -166,32 +202,35 @@ func (a *application) set(name string, value []byte, there bool) error {
 			return nil
 		}
 	}
-	return a.judge(name, a.writable(func() error { return a.o.setXattr(name, value) }))
+	err := a.o.setXattr(name, value)
+	if a.unlock(name, err) {
+		err = a.o.setXattr(name, value)
+	}
+	return a.judge(name, err)
 }
 
 func (a *application) remove(name string) error {
-	err := a.writable(func() error { return a.o.removeXattr(name) })
+	err := a.o.removeXattr(name)
+	if a.unlock(name, err) {
+		err = a.o.removeXattr(name)
+	}
 	if sys.NoXattr(err) {
 		return nil
 	}
 	return a.judge(name, err)
 }
 
-// writable tries again with write permission for the owner, without which even
-// the owner may not change attributes.
-func (a *application) writable(f func() error) error {
-	err := f()
-	if err == nil || !sys.Denied(err) || a.cur&0o200 != 0 || a.m.IsSymlink() {
-		return err
+// unlock gives the owner write permission until mode, if that is what a user
+// attribute lacked: even its owner may not change it without.
+func (a *application) unlock(name string, err error) bool {
+	if err == nil || !sys.Denied(err) || a.cur&0o200 != 0 || a.m.IsSymlink() || !strings.HasPrefix(name, "user.") {
+		return false
 	}
 	if a.o.chmod(a.cur|0o200) != nil {
-		return err
+		return false
 	}
 	a.cur |= 0o200
-	if a.which&Mode == 0 { // then mode is what gives it back
-		a.which |= Mode
-	}
-	return f()
+	return true
 }
 
 // access gives the target the access ACL of m, or, when m has none, takes its
@@ -234,7 +273,7 @@ func (a *application) access(hasACL bool) error {
 		}
 		return nil
 	}
-	if !acl.Minimal() {
+	if !acl.Minimal() && a.which&Mode != 0 {
 		a.want &= acl.StrictPerm() | 0o7000
 	}
 	return a.judge(AccessACL, err)
@@ -244,7 +283,7 @@ func (a *application) judge(attr string, err error) error {
 	if err == nil {
 		return nil
 	}
-	lost := part(attr)
+	lost := PartOf(attr)
 	if attr == "" {
 		lost = a.which & (Xattrs | ACL)
 	}
@@ -260,12 +299,6 @@ func (a *application) judge(attr string, err error) error {
 }
 
 func (a *application) mode() error {
-	if a.which&Mode == 0 && a.cur == a.want && !a.unsure {
-		return nil
-	}
-	if a.cur == a.want && !a.unsure {
-		return nil
-	}
 	err := a.o.chmod(a.want)
 	if err == nil || !sys.NotPermitted(err) && !sys.NotSupported(err) {
 		return err
@@ -287,13 +320,4 @@ func (a *application) times() error {
 		mtime = &a.m.Mtime
 	}
 	return a.o.setTimes(atime, mtime)
-}
-
-func contains(list []string, s string) bool {
-	for _, t := range list {
-		if t == s {
-			return true
-		}
-	}
-	return false
 }

@@ -49,7 +49,7 @@ func diffXattrs(a, b []Xattr) Mask {
 		if inB {
 			name, y, b = b[0].Name, b[0].Value, b[1:]
 		}
-		switch p := part(name); {
+		switch p := PartOf(name); {
 		case p == ACL:
 			if !sameACL(name == AccessACL, x, y) {
 				d |= ACL

@@ -10,6 +10,11 @@ import (
 type Policy struct {
 	Which Mask // Mode, Owner, Group, Mtime, Atime, Xattrs, ACL; the rest is ignored
 
+	// KeepSetID leaves set-id bits on a file whose owner or group could not be
+	// set, as rsync does. Unset, they go, as with cp -p and as POSIX wants it:
+	// they would lend the wrong user's rights.
+	KeepSetID bool
+
 	// SkipXattrs tells attributes that are neither set nor removed. nil: none.
 	SkipXattrs func(name string) bool
 
@@ -36,25 +41,57 @@ const Unknown = ^uint32(0)
 // known, or if the directory has a default ACL, which would let others in.
 //
 // Without Mode in p.Which nobody would widen the mode later: the answer is the
-// source's, for the umask to cut. A directory's owner may always do everything,
-// and only its owner may write, until Apply.
+// source's, for the umask to cut. A directory's owner may always do everything
+// in it, and until Apply nobody else may write.
 func SafeCreatePerm(m *Meta, p *Policy, uid, gid uint32) uint32 {
 	perm := m.Mode & 0o777
+	if p.Which&Mode != 0 {
+		stays := uid != Unknown && gid != Unknown &&
+			(p.Which&Owner == 0 || uid == m.UID) && (p.Which&Group == 0 || gid == m.GID)
+		perm &= 0o700 | public(m, p, stays)
+		if m.IsDir() {
+			perm &^= 0o022
+		}
+	}
 	if m.IsDir() {
-		perm = perm&^0o022 | 0o700
+		perm |= 0o700
 	}
-	if p.Which&Mode == 0 {
-		return m.Mode&0o777 | perm&0o700
-	}
-	stays := uid != Unknown && gid != Unknown &&
-		(p.Which&Owner == 0 || uid == m.UID) && (p.Which&Group == 0 || gid == m.GID)
-	if !stays || p.Which&ACL != 0 && m.xattr(AccessACL) != nil {
-		perm &= 0o700 | perm&7*0o11
-	}
-	if p.Which&Xattrs != 0 && len(m.Xattrs) > 0 {
+	if p.Which&Mode != 0 && p.Which&Xattrs != 0 && len(m.Xattrs) > 0 {
 		perm |= 0o200 // who may not write a file may not set its attributes either
 	}
 	return perm
+}
+
+// SafeWritePerm is SafeCreatePerm for a file that exists and is about to get
+// the content of m where it stands: its own mode, or the narrower one that it
+// must be given before the first byte.
+func SafeWritePerm(m *Meta, p *Policy, have Have) uint32 {
+	perm := have.Mode & sys.PermMask
+	if p.Which&Mode == 0 {
+		return perm
+	}
+	stays := !have.Xattrs && (p.Which&Owner == 0 || have.UID == m.UID) && (p.Which&Group == 0 || have.GID == m.GID)
+	return perm & (0o7700 | public(m, p, stays))
+}
+
+// public is what group and others may be given before Apply is done: what they
+// will have, or, unless the group stays the same and no ACL stands between, what
+// all of them will have, those included whom the ACL will give less.
+func public(m *Meta, p *Policy, stays bool) uint32 {
+	acl := p.Which&ACL != 0 && m.xattr(AccessACL) != nil
+	if stays && !acl {
+		return m.Mode & 0o077
+	}
+	all := m.Mode & (m.Mode >> 3) & 7
+	if acl {
+		a, _ := ParseACL(m.xattr(AccessACL))
+		for _, e := range a {
+			if e.Tag != TagUserObj {
+				all &= uint32(e.Perm)
+			}
+		}
+	}
+	return all * 0o11
 }
 
 // xattr is the value of an attribute, nil if it is not there.
@@ -67,12 +104,12 @@ func (m *Meta) xattr(name string) []byte {
 	return nil
 }
 
-// part says which part of the metadata an attribute belongs to; 0 if it is not
+// PartOf says which part of the metadata an attribute belongs to; 0 if it is not
 // ours to touch. That are those which a file system makes up from what is
 // copied anyway (all of system. but the POSIX ACLs, so NFSv4's and CIFS's; XFS's
 // raw ACLs in trusted.SGI_; afs.) and the kernel's seal over one very inode
 // (security.evm).
-func part(name string) Mask {
+func PartOf(name string) Mask {
 	switch {
 	case name == AccessACL || name == DefaultACL:
 		return ACL
@@ -106,5 +143,18 @@ func cannotTake(name string, mode uint32, err error) bool {
 		t := mode & sys.TypeMask
 		return t != sys.TypeRegular && t != sys.TypeDir
 	}
-	return part(name) == Xattrs
+	return PartOf(name) == Xattrs
+}
+
+// Dependent adds to the parts that differ those that setting them disturbs: a
+// new owner costs set-id bits and capabilities, a new ACL permission bits. Whoever
+// has Apply set only what differs asks for these.
+func Dependent(differs Mask) Mask {
+	if differs&(Owner|Group) != 0 {
+		differs |= Mode | Xattrs
+	}
+	if differs&ACL != 0 {
+		differs |= Mode
+	}
+	return differs
 }

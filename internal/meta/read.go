@@ -2,7 +2,7 @@ package meta
 
 import (
 	"io/fs"
-	"sort"
+	"slices"
 	"strings"
 
 	"github.com/gohaul/haul/internal/sys"
@@ -62,7 +62,7 @@ func (r *Reader) Fill(o Object, want Mask, m *Meta) error {
 	for len(names) > 0 {
 		var name string
 		name, names = r.next(names)
-		if part(name)&want == 0 || r.Skip != nil && r.Skip(name) {
+		if PartOf(name)&want == 0 || r.Skip != nil && r.Skip(name) {
 			continue
 		}
 		v, err := r.get(o, name)
@@ -76,7 +76,7 @@ func (r *Reader) Fill(o Object, want Mask, m *Meta) error {
 			m.Xattrs = append(m.Xattrs, Xattr{name, append([]byte{}, v...)})
 		}
 	}
-	sort.Slice(m.Xattrs, func(i, j int) bool { return m.Xattrs[i].Name < m.Xattrs[j].Name })
+	slices.SortFunc(m.Xattrs, func(x, y Xattr) int { return strings.Compare(x.Name, y.Name) })
 	return nil
 }
 

@@ -1,0 +1,5 @@
+package meta_test
+
+import "unsafe"
+
+func ptr(list []uint32) unsafe.Pointer { return unsafe.Pointer(&list[0]) }
