@@ -17,6 +17,7 @@ type Batch struct {
 	mu      sync.Mutex // of what follows
 	waiting []rename
 	touched []volume
+	failed  ManyError // of flushes since the last that was asked for
 
 	flushing sync.Mutex // held by the one flush under way
 }
@@ -46,8 +47,9 @@ func NewBatch(limit int) *Batch {
 
 // Add takes over a closed temporary file: temp in from is to become name in to.
 // done, which may be nil, is told how that ended, from whichever goroutine
-// flushes. Both directories are retained and both names copied. When the limit
-// is reached Add flushes, and gives the flush's error.
+// flushes. Both directories are retained and both names copied. An error means
+// that the file was not taken. When the limit is reached Add flushes; what fails
+// there is told by the next Flush or Close.
 func (b *Batch) Add(from *sys.Dir, temp string, to *sys.Dir, name string, done func(error)) error {
 	b.mu.Lock()
 	v, err := b.volume(from)
@@ -62,7 +64,7 @@ func (b *Batch) Add(from *sys.Dir, temp string, to *sys.Dir, name string, done f
 	full := len(b.waiting) >= b.limit
 	b.mu.Unlock()
 	if full {
-		return b.Flush()
+		b.flush()
 	}
 	return nil
 }
@@ -95,15 +97,29 @@ func (b *Batch) volume(dir *sys.Dir) (int, error) {
 }
 
 // Flush makes what waits durable and gives it its names. A file that cannot get
-// its name is removed; all that failed is in the error. The names themselves
-// are durable after Close.
+// its name is removed; the error tells of all that failed since the last Flush.
+// The names themselves are durable after Close.
 func (b *Batch) Flush() error {
+	b.flush()
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	failed := b.failed
+	b.failed = ManyError{}
+	switch failed.N {
+	case 0:
+		return nil
+	case 1:
+		return failed.First
+	}
+	return &failed
+}
+
+func (b *Batch) flush() {
 	b.flushing.Lock()
 	defer b.flushing.Unlock()
 	b.mu.Lock()
-	waiting := b.waiting
+	waiting, touched := b.waiting, b.touched
 	b.waiting = nil
-	touched := b.touched[:len(b.touched):len(b.touched)]
 	b.mu.Unlock()
 
 	synced := make([]error, len(touched))
@@ -114,13 +130,24 @@ func (b *Batch) Flush() error {
 			synced[v] = touched[v].dir.SyncFS()
 		}
 	}
-	var errs []error
+	b.finish(waiting, func(r *rename) error { return synced[r.volume] })
+}
+
+// finish ends the waiting of files that are durable, or of which durable gives
+// the reason why not.
+func (b *Batch) finish(waiting []rename, durable func(*rename) error) {
 	for i := range waiting {
-		if err := waiting[i].finish(synced[waiting[i].volume]); err != nil {
-			errs = append(errs, err)
+		r := &waiting[i]
+		err := r.finish(durable(r))
+		if err == nil {
+			continue
 		}
+		b.mu.Lock()
+		if b.failed.N++; b.failed.N == 1 {
+			b.failed.First = err
+		}
+		b.mu.Unlock()
 	}
-	return first(errs)
 }
 
 // finish renames if the content is durable, and else removes the file.
@@ -145,24 +172,28 @@ func (b *Batch) Discard(cause error) error {
 	b.flushing.Lock()
 	defer b.flushing.Unlock()
 	b.mu.Lock()
-	defer b.mu.Unlock()
-	for i := range b.waiting {
-		b.waiting[i].finish(cause)
-	}
+	waiting := b.waiting
 	b.waiting = nil
+	b.mu.Unlock()
+	b.finish(waiting, func(*rename) error { return cause })
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.failed = ManyError{}
 	return b.release()
 }
 
 // Close flushes, and then makes all names durable: what the batch was given is
-// safe when it returns.
+// safe when it returns without an error.
 func (b *Batch) Close() error {
-	errs := []error{b.Flush()}
+	err := b.Flush()
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	for _, v := range b.touched {
-		errs = append(errs, v.dir.SyncFS())
+		if e := v.dir.SyncFS(); err == nil {
+			err = e
+		}
 	}
-	return errors.Join(append(errs, b.release())...)
+	return join(err, b.release())
 }
 
 // release lets go of all file systems. The caller holds mu.
@@ -173,16 +204,4 @@ func (b *Batch) release() error {
 	}
 	b.touched = nil
 	return errors.Join(errs...)
-}
-
-// first is the first of many errors, with a count of the others: never a join
-// of a million.
-func first(errs []error) error {
-	switch len(errs) {
-	case 0:
-		return nil
-	case 1:
-		return errs[0]
-	}
-	return &ManyError{N: len(errs), First: errs[0]}
 }
