@@ -3,7 +3,6 @@
 package infile
 
 import (
-	"errors"
 	"io"
 	"io/fs"
 
@@ -11,7 +10,7 @@ import (
 )
 
 // ErrShrank says that a file turned out shorter than it was when it was opened.
-var ErrShrank = errors.New("file shrank while it was read")
+var ErrShrank = sys.ErrShrank
 
 // File is one file being read. The zero File is ready for Open, and ready again
 // after Close: its buffer stays. It belongs to one goroutine.

@@ -1,12 +1,13 @@
 package outfile
 
 import (
-	"errors"
 	"fmt"
+
+	"github.com/gohaul/haul/internal/sys"
 )
 
 // ErrShrank says that a file ended before the length it had when its copy began.
-var ErrShrank = errors.New("file shrank while it was read")
+var ErrShrank = sys.ErrShrank
 
 // ManyError tells of several files of a batch that did not get their names.
 type ManyError struct {

@@ -4,6 +4,7 @@
 package sys
 
 import (
+	"errors"
 	"io/fs"
 	"time"
 )
@@ -25,6 +26,10 @@ const (
 	ModeSticky = 0o1000
 	PermMask   = 0o7777
 )
+
+// ErrShrank says that a file turned out shorter than it was when its reading
+// began: the reader's and the writer's one word for it.
+var ErrShrank = errors.New("file shrank while it was read")
 
 // NameMax is the longest name of a directory entry, in bytes.
 const NameMax = 255
