@@ -1,6 +1,9 @@
 package haul
 
 import (
+	"slices"
+
+	"github.com/gohaul/haul/internal/dest"
 	"github.com/gohaul/haul/internal/local"
 	"github.com/gohaul/haul/internal/meta"
 	"github.com/gohaul/haul/internal/outfile"
@@ -102,14 +105,14 @@ const (
 )
 
 // Backup says what becomes of a file that is about to be replaced.
-type Backup = plan.Backup
+type Backup = dest.BackupKind
 
 // The values of Backup.
 const (
-	BackupNone     = plan.BackupNone     // it goes
-	BackupSimple   = plan.BackupSimple   // it is renamed to name + Suffix
-	BackupNumbered = plan.BackupNumbered // it is renamed to name.~N~
-	BackupExisting = plan.BackupExisting // numbered if numbered backups exist, else simple
+	BackupNone     = dest.BackupNone     // it goes
+	BackupSimple   = dest.BackupSimple   // it is renamed to name + Suffix
+	BackupNumbered = dest.BackupNumbered // it is renamed to name.~N~
+	BackupExisting = dest.BackupExisting // numbered if numbered backups exist, else simple
 )
 
 // Counters grow while a job runs and may be read at any time.
@@ -161,10 +164,13 @@ type Options struct {
 	Remove    bool   // remove a file that exists before its copy is made
 	Force     bool   // remove a file that exists if it cannot be opened (in place only)
 	NoReplace bool   // a directory and a file never replace each other, as with cp
+	KeepLinks bool   // a file with several names is written in place, so that all keep it
+	Contents  bool   // FIFOs and devices named as sources are read instead of made anew
 
 	Workers int // directories copied at once; 0 means as many as pay
 	DryRun  bool
 	Verify  bool // read both back and compare
+	Scan    bool // count what there is ahead of the copy, so that Counters can tell an ETA
 
 	Counters *Counters                          // poll while it runs
 	OnItem   func(Item)                         // one call per finished entry, never two at once
@@ -180,3 +186,47 @@ type Options struct {
 
 // Pair is one source and the name its copy gets.
 type Pair = local.Pair
+
+// job translates the options for the engine; nil is the zero value.
+func (o *Options) job() (*local.Job, error) {
+	if o == nil {
+		o = &Options{}
+	}
+	rules, err := local.ParseFilter(o.Filter)
+	if err != nil {
+		return nil, err
+	}
+	preserve := o.Preserve
+	if preserve == 0 {
+		preserve = PreserveAll
+	}
+	suffix := o.Suffix
+	if suffix == "" {
+		suffix = "~"
+	}
+	return &local.Job{
+		Rules: plan.Rules{
+			Preserve: preserve, Compare: o.Compare, ModifyWindow: o.ModifyWindow, Update: o.Update,
+			Form: o.Form, InPlace: o.InPlace, NoReplace: o.NoReplace,
+		},
+		Dest: dest.Options{
+			Write: outfile.Policy{
+				Sparse: o.Sparse, Reflink: o.Reflink, Durability: o.Durability,
+				Preallocate: o.Preallocate, WriteSize: o.WriteSize,
+			},
+			Meta:    meta.Policy{Which: preserve & meta.All, SkipXattrs: o.skipXattrs()},
+			InPlace: o.InPlace, Remove: o.Remove, Force: o.Force, Through: o.KeepLinks,
+			Backup: o.Backup, Suffix: suffix, DryRun: o.DryRun, Counters: o.Counters,
+		},
+		Follow: o.Follow, OneFileSystem: o.OneFileSystem, Delete: o.Delete, Filter: rules,
+		Workers: o.Workers, MapSize: o.MapSize, Verify: o.Verify, Scan: o.Scan, Contents: o.Contents,
+		OnItem: o.OnItem, OnError: o.OnError, Confirm: o.Confirm, OnXattr: o.OnXattr,
+	}, nil
+}
+
+func (o *Options) skipXattrs() func(string) bool {
+	if len(o.SkipXattrs) == 0 {
+		return nil
+	}
+	return func(name string) bool { return slices.Contains(o.SkipXattrs, name) }
+}

@@ -43,16 +43,6 @@ const (
 	FormAttributes             // its metadata alone
 )
 
-// Backup says what becomes of a file that is about to be replaced.
-type Backup uint8
-
-const (
-	BackupNone     Backup = iota // it goes
-	BackupSimple                 // name + suffix
-	BackupNumbered               // name.~N~
-	BackupExisting               // numbered if numbered ones exist, else simple
-)
-
 // PreserveLinks and PreserveNothing extend meta's masks: hard links are a
 // matter of names, not of one file's metadata.
 const (

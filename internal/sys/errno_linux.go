@@ -87,3 +87,15 @@ func Denied(err error) bool { return errors.Is(err, unix.EACCES) }
 
 // Invalid reports whether the kernel can make no sense of an argument (EINVAL).
 func Invalid(err error) bool { return errors.Is(err, unix.EINVAL) }
+
+// Errors that an engine gives itself, in the kernel's words.
+var (
+	ErrNotDir error = unix.ENOTDIR
+	ErrIsDir  error = unix.EISDIR
+)
+
+// ErrNoDevice is what opening a socket, or a device without a driver, gives.
+var ErrNoDevice error = unix.ENXIO
+
+// WouldBlock reports whether a read found nothing yet.
+func WouldBlock(err error) bool { return errors.Is(err, unix.EAGAIN) }

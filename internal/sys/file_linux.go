@@ -23,6 +23,7 @@ const (
 	ReadWrite = unix.O_RDWR
 	CreateNew = unix.O_CREAT | unix.O_EXCL
 	CreateAny = unix.O_CREAT
+	NonBlock  = unix.O_NONBLOCK
 )
 
 // MaxCopyRange is the most that one CopyRange moves, in bytes: below 2 GiB some
@@ -273,4 +274,10 @@ func spaceOf(s *unix.Statfs_t) Space {
 		Magic: int64(s.Type), BlockSize: block, NameMax: int64(s.Namelen),
 		Blocks: s.Blocks, Free: s.Bfree, Avail: s.Bavail, Files: s.Files, FreeFiles: s.Ffree,
 	}
+}
+
+// Anonymous reports whether the file is a pipe without a name in any directory.
+func (f *File) Anonymous() bool {
+	s, err := f.Space()
+	return err == nil && s.Magic == unix.PIPEFS_MAGIC
 }

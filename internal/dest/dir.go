@@ -1,0 +1,128 @@
+package dest
+
+import (
+	"github.com/gohaul/haul/internal/meta"
+	"github.com/gohaul/haul/internal/sys"
+)
+
+// Make gives the directory name, made if there is none, open and for now
+// writable by us alone as far as that is more private than it will be. Leave
+// sets its final metadata.
+func (d *Dir) Make(name string, m *meta.Meta) (*Dir, error) {
+	if d.Dir == nil {
+		return d.tree.absent(d.Join(name)), nil
+	}
+	if !d.made {
+		sub, err := d.enter(name)
+		if sub != nil || err != nil {
+			return sub, err
+		}
+	}
+	if d.tree.DryRun {
+		return d.tree.absent(d.Join(name)), nil
+	}
+	perm := d.dirPerm(m)
+	if err := d.Mkdir(name, perm|0o700); err != nil {
+		return nil, err
+	}
+	d.tree.Counters.Dirs.Add(1)
+	sub, err := d.OpenDir(name)
+	if err != nil {
+		return nil, err
+	}
+	if !d.acl && d.group == d.tree.gid {
+		return d.fresh(sub, perm), nil
+	}
+	n, err := d.tree.adopt(sub, true)
+	if err == nil {
+		n.have.Xattrs = d.acl
+		n.lent = perm&0o700 != 0o700
+	}
+	return n, err
+}
+
+// fresh describes a directory just made without asking the kernel: where no
+// default ACL and no set-gid bit are inherited, all of it is known.
+func (d *Dir) fresh(sub *sys.Dir, perm uint32) *Dir {
+	mode := sys.TypeDir | (perm|0o700)&^d.tree.umask
+	return &Dir{
+		Dir: sub, tree: d.tree, made: true, group: d.tree.gid, dev: d.dev,
+		have: meta.Have{UID: d.tree.uid, GID: d.tree.gid, Mode: mode},
+		lent: perm&0o700 != 0o700,
+	}
+}
+
+// dirPerm is the mode a directory is made with, before umask.
+func (d *Dir) dirPerm(m *meta.Meta) uint32 {
+	if d.tree.Meta.Which&meta.Mode == 0 {
+		return m.Mode & 0o777
+	}
+	return meta.SafeCreatePerm(m, &d.tree.Meta, d.tree.uid, d.group)
+}
+
+// enter opens the directory that stands at name; nil, nil means that nothing
+// stands there. One that we may not write in, though we own it, is opened up
+// until Leave.
+func (d *Dir) enter(name string) (*Dir, error) {
+	var st sys.Stat
+	there, err := d.Look(name, &st)
+	if err != nil || !there {
+		return nil, err
+	}
+	lent := false
+	if st.IsDir() && st.Mode&0o700 != 0o700 && st.UID == d.tree.uid && d.tree.uid != 0 && !d.tree.DryRun {
+		if err := d.Chmod(name, st.Mode|0o700); err != nil {
+			return nil, err
+		}
+		lent = true
+	}
+	sub, err := d.OpenDir(name)
+	if err != nil {
+		return nil, err
+	}
+	n, err := d.tree.adopt(sub, false)
+	if n != nil && lent {
+		n.lent = true
+	}
+	if n != nil && lent && d.tree.Meta.Which&meta.Mode == 0 {
+		n.have.Mode = st.Mode // what Leave goes back to
+	}
+	return n, err
+}
+
+// Leave sets the directory's metadata for good. It is called when nothing
+// beneath will change any more. The parts that this user may not set are
+// returned. Under SyncEach the entries are durable when it returns.
+func (d *Dir) Leave(s *Setter, m *meta.Meta) (skipped meta.Mask, err error) {
+	if d.Dir == nil || d.tree.DryRun {
+		return 0, nil
+	}
+	err = d.With(func(f *sys.File) error {
+		if err := d.giveBack(f, m); err != nil {
+			return err
+		}
+		var err error
+		skipped, err = s.Apply(meta.Object{File: f}, m, &s.Policy, d.have)
+		if err == nil && d.tree.Write.Durability == syncEach {
+			err = f.Sync()
+		}
+		return err
+	})
+	if err == nil && d.tree.Write.Batch != nil {
+		err = d.tree.Write.Batch.Touch(d.Dir)
+	}
+	return skipped, err
+}
+
+// giveBack takes away what was lent to us while we wrote in the directory, if
+// Apply will not set the mode anyway.
+func (d *Dir) giveBack(f *sys.File, m *meta.Meta) error {
+	if !d.lent || d.tree.Meta.Which&meta.Mode != 0 {
+		return nil
+	}
+	mode := d.have.Mode
+	if d.made {
+		mode &^= 0o700 &^ m.Mode
+	}
+	return f.Chmod(mode)
+}

@@ -1,0 +1,176 @@
+package local
+
+import (
+	"errors"
+	"io/fs"
+	"slices"
+
+	"github.com/gohaul/haul/internal/meta"
+	"github.com/gohaul/haul/internal/plan"
+	"github.com/gohaul/haul/internal/report"
+	"github.com/gohaul/haul/internal/sys"
+)
+
+// enter opens a subdirectory and its twin and leaves its listing to the queue.
+func (w *worker) enter(n *node, name string) {
+	c, err := w.open(n, name)
+	if err != nil {
+		w.fail(n.src.Join(name), err)
+	}
+	if c == nil {
+		w.release(n)
+		return
+	}
+	w.began(c)
+	if w.OneFileSystem && c.meta.Dev != n.dev {
+		w.release(c) // a mount point is made, but not entered
+		return
+	}
+	w.listing(c)
+}
+
+// open makes the node of a subdirectory; nil if it is left alone.
+func (w *worker) open(n *node, name string) (*node, error) {
+	open := n.src.OpenDir
+	if w.Follow == plan.FollowAll {
+		open = n.src.OpenDirFollow
+	}
+	src, err := open(name)
+	if err != nil {
+		return nil, err
+	}
+	c := &node{parent: n, name: name, src: src, dev: n.dev}
+	c.hold()
+	err = w.readDirMeta(c)
+	if err == nil && w.Follow == plan.FollowAll && n.follows(&c.meta.Stat) {
+		err = &fs.PathError{Op: "copy", Path: src.Path(), Err: ErrLoop}
+	}
+	if err == nil && slices.ContainsFunc(w.roots, func(s sys.Stat) bool { return s.Same(&c.meta.Stat) }) {
+		err = &fs.PathError{Op: "copy", Path: src.Path(), Err: ErrIntoItself}
+	}
+	ok := err == nil
+	if ok {
+		ok, err = w.twin(n, c)
+	}
+	if ok && w.Filter != nil {
+		c.path = n.sub(name)
+		err = w.scopeEnter(c, n.scope)
+	}
+	if !ok || err != nil {
+		src.Close()
+		if c.dst != nil {
+			c.dst.Close()
+		}
+		return nil, err
+	}
+	return c, nil
+}
+
+// readDirMeta reads what Leave will set on the twin.
+func (w *worker) readDirMeta(n *node) error {
+	return n.src.With(func(f *sys.File) error {
+		if err := f.Stat(&n.meta.Stat); err != nil {
+			return err
+		}
+		return w.read.Fill(meta.Object{File: f}, w.want, &n.meta)
+	})
+}
+
+// twin opens or makes the directory that c is copied to. What is no directory
+// gives way, unless the rules say otherwise: then false.
+func (w *worker) twin(n, c *node) (ok bool, err error) {
+	var old *meta.Meta
+	there, err := n.dst.Look(c.name, &w.old.Stat)
+	if err != nil {
+		return false, err
+	}
+	if there {
+		old = &w.old
+		c.existed = old.IsDir()
+	}
+	switch plan.Decide(&c.meta, old, &w.Rules) {
+	case plan.Skip:
+		return false, nil
+	case plan.Refuse:
+		return false, &fs.PathError{Op: "replace", Path: n.dst.Join(c.name), Err: ErrExists}
+	case plan.Clash:
+		return false, &fs.PathError{Op: "replace", Path: n.dst.Join(c.name), Err: ErrDirOver}
+	case plan.Replace:
+		backup, err := n.dst.SetAside(c.name)
+		if err == nil && backup == "" {
+			err = w.clear(n.dst, c.name, &c.meta, old)
+		}
+		if err != nil {
+			return false, err
+		}
+	}
+	c.dst, err = n.dst.Make(c.name, &c.meta)
+	return err == nil, err
+}
+
+// began counts and tells a directory whose twin is open.
+func (w *worker) began(n *node) {
+	w.found(&n.meta.Stat)
+	if w.OnItem == nil || n.existed {
+		return
+	}
+	w.item(report.Item{Action: report.Made, Source: n.src.Path(), Target: n.dst.Path(), Mode: n.meta.Mode})
+}
+
+// release says that one thing beneath n is done. The last one leaves the
+// directory, and so on upwards.
+func (w *worker) release(n *node) {
+	for n != nil && n.open.Add(-1) == 0 {
+		w.leave(n)
+		n = n.parent
+	}
+}
+
+// leave deletes what the source lacks, sets the twin's metadata for good and
+// closes both.
+func (w *worker) leave(n *node) {
+	ok := w.ctx.Err() == nil
+	if ok && !n.named {
+		if w.Delete && n.existed && !n.bad.Load() {
+			w.prune(n)
+		}
+		w.at(n, ".", ".")
+		skipped, err := n.dst.Leave(w.read, &n.meta)
+		if err != nil {
+			w.fail(n.src.Path(), err)
+		}
+		w.skippedMeta(n.dst, ".", skipped)
+	}
+	if err := errors.Join(n.src.Close(), n.dst.Close()); err != nil && ok {
+		w.fail(n.dst.Path(), err)
+	}
+}
+
+// prune removes what stands in the twin and not in the source. It asks the
+// source about each name, so that a large directory needs no memory.
+func (w *worker) prune(n *node) {
+	err := n.dst.Each(func(name string) error {
+		var st, old sys.Stat
+		there, err := n.dst.Look(name, &old)
+		if err != nil || !there {
+			return err
+		}
+		err = n.src.Lstat(name, &st)
+		if err == nil && !n.excluded(name, st.IsDir()) {
+			return nil
+		}
+		if err != nil && !sys.IsNotExist(err) {
+			return err
+		}
+		if n.protected(name, old.IsDir()) {
+			return nil
+		}
+		if err := n.dst.RemoveAll(w.ctx, name, &old, w.deleted); err != nil {
+			w.fail(n.dst.Join(name), err)
+		}
+		return w.ctx.Err()
+	})
+	if err != nil && w.ctx.Err() == nil {
+		w.fail(n.dst.Path(), err)
+	}
+}
