@@ -1,9 +1,8 @@
+//go:build !portable
+
 package sys
 
 import (
-	"io/fs"
-	"os"
-	"strings"
 	"unsafe"
 
 	"golang.org/x/sys/unix"
@@ -16,33 +15,12 @@ type cname [NameMax + 1]byte
 // set refuses all that is not the plain name of an entry: nothing given to a
 // Dir can lead out of it.
 func (c *cname) set(name string) error {
-	if len(name) > NameMax {
-		return unix.ENAMETOOLONG
-	}
-	if name == "" || name == ".." || strings.IndexByte(name, '/') >= 0 || strings.IndexByte(name, 0) >= 0 {
-		return unix.EINVAL
+	if err := checkName(name); err != nil {
+		return err
 	}
 	copy(c[:], name)
 	c[len(name)] = 0
 	return nil
-}
-
-func (c *cname) ptr() uintptr { return uintptr(unsafe.Pointer(&c[0])) }
-
-// pathErr names the operation and the path of an entry of d.
-func (d *Dir) pathErr(op, name string, err error) error {
-	if err == nil {
-		return nil
-	}
-	return &fs.PathError{Op: op, Path: d.Join(name), Err: err}
-}
-
-// linkErr names the operation and both paths.
-func linkErr(op string, from *Dir, old string, to *Dir, name string, err error) error {
-	if err == nil {
-		return nil
-	}
-	return &os.LinkError{Op: op, Old: from.Join(old), New: to.Join(name), Err: err}
 }
 
 // errnoOf turns the third result of a raw system call into an error without
@@ -66,7 +44,7 @@ func openat(fd int, name string, flags int, perm uint32) (int, error) {
 			}
 			return -1, err
 		}
-		r, _, e := unix.Syscall6(unix.SYS_OPENAT, uintptr(fd), c.ptr(), uintptr(flags|unix.O_CLOEXEC|unix.O_LARGEFILE), uintptr(perm), 0, 0)
+		r, _, e := unix.Syscall6(unix.SYS_OPENAT, uintptr(fd), uintptr(unsafe.Pointer(&c[0])), uintptr(flags|unix.O_CLOEXEC|unix.O_LARGEFILE), uintptr(perm), 0, 0)
 		if e == unix.EINTR {
 			continue
 		}
@@ -80,7 +58,7 @@ func openat(fd int, name string, flags int, perm uint32) (int, error) {
 // statx fills st. An empty name with AT_EMPTY_PATH means fd itself.
 func statx(fd int, c *cname, flags int, st *Stat) error {
 	var x unix.Statx_t
-	_, _, e := unix.Syscall6(unix.SYS_STATX, uintptr(fd), c.ptr(), uintptr(flags), unix.STATX_BASIC_STATS, uintptr(unsafe.Pointer(&x)), 0)
+	_, _, e := unix.Syscall6(unix.SYS_STATX, uintptr(fd), uintptr(unsafe.Pointer(&c[0])), uintptr(flags), unix.STATX_BASIC_STATS, uintptr(unsafe.Pointer(&x)), 0)
 	if e != 0 {
 		return e
 	}

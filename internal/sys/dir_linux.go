@@ -1,9 +1,10 @@
+//go:build !portable
+
 package sys
 
 import (
 	"fmt"
 	"io/fs"
-	"path/filepath"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -129,12 +130,6 @@ func (d *Dir) openDirFD(name string) (int, error) {
 	return openat(at, name, dirFlags|unix.O_NOFOLLOW, 0)
 }
 
-// Retain adds a reference: the directory stays usable until as many Closes.
-func (d *Dir) Retain() *Dir {
-	d.refs.Add(1)
-	return d
-}
-
 // Close gives up a reference; the last one closes the descriptor. Directories
 // opened beneath d keep it alive until they are closed themselves.
 func (d *Dir) Close() error {
@@ -162,40 +157,6 @@ func (d *Dir) Close() error {
 		}
 	}
 	return err
-}
-
-// Path is the directory's path as the user would write it: for messages only.
-func (d *Dir) Path() string {
-	if d.parent == nil {
-		return d.name
-	}
-	return d.parent.Join(d.name)
-}
-
-// Join is the path of an entry of d, for messages only.
-func (d *Dir) Join(name string) string {
-	var names []string
-	at := d
-	for ; at.parent != nil; at = at.parent {
-		names = append(names, at.name)
-	}
-	var b strings.Builder
-	b.WriteString(at.name)
-	for i := len(names) - 1; i >= 0; i-- {
-		sep(&b)
-		b.WriteString(names[i])
-	}
-	if name != "." {
-		sep(&b)
-		b.WriteString(name)
-	}
-	return b.String()
-}
-
-func sep(b *strings.Builder) {
-	if s := b.String(); s == "" || s[len(s)-1] != filepath.Separator {
-		b.WriteByte(filepath.Separator)
-	}
 }
 
 // do runs a call on the directory's descriptor, again for as long as a signal
