@@ -62,10 +62,10 @@ func (r *report) markdown(plots []plot) []byte {
 	for _, p := range plots {
 		fmt.Fprintf(&b, "![%s](%s.svg)\n\n", p.title, p.name)
 	}
-	b.WriteString("## Medians\n\n| work | file system | contender | median | least | most | runs |\n|---|---|---|--:|--:|--:|--:|\n")
+	b.WriteString("## Medians\n\n| work | file system | contender | median | least | most | processor | runs |\n|---|---|---|--:|--:|--:|--:|--:|\n")
 	for _, t := range r.Times {
-		fmt.Fprintf(&b, "| %s | %s | %s | %s | %s | %s | %d |\n", t.Work, t.FS, t.Tool,
-			quantity(t.Median, t.Unit), quantity(t.Min, t.Unit), quantity(t.Max, t.Unit), t.N)
+		fmt.Fprintf(&b, "| %s | %s | %s | %s | %s | %s | %s | %d |\n", t.Work, t.FS, t.Tool,
+			quantity(t.Median, t.Unit), quantity(t.Min, t.Unit), quantity(t.Max, t.Unit), quantity(t.CPU, "s"), t.N)
 	}
 	fmt.Fprintf(&b, "\nThe run took %s.\n", r.Took.Round(time.Second))
 	return b.Bytes()
@@ -73,7 +73,7 @@ func (r *report) markdown(plots []plot) []byte {
 
 const method = `Every row has a fresh file system in RAM: a loop device over tmpfs for ext4, xfs and btrfs, as mkfs makes them.
 The contenders run in turns, A B C A B C, each from start of the process to its exit, after the last copy was removed and written out.
-Compared are medians; a contender that takes more than 12 s runs once. Cold means: the file system mounted anew and all caches of the kernel dropped, the programs themselves excepted.
+Compared are medians; a contender that takes more than 8 s runs once. Cold means: the file system mounted anew and all caches of the kernel dropped, the programs themselves excepted.
 *The floor* is test/bench/floor/floor.c: two threads and no system call that the job of ` + "`cp -a`" + ` does not need; it clones where the file system can.
 Before it is measured, each of haul, the floor and ` + "`cp -a`" + ` copies the tree once and the copy is compared with the source.
 The device's own counter tells bytes written, strace counts calls, wait4 tells peak memory. Not slower is told within 5 percent or 10 ms.
@@ -111,9 +111,9 @@ func (r *report) verdictsTSV() []byte {
 
 func (r *report) timesTSV() []byte {
 	var b bytes.Buffer
-	b.WriteString("work\tfs\tcontender\tunit\tmedian\tleast\tmost\truns\n")
+	b.WriteString("work\tfs\tcontender\tunit\tmedian\tleast\tmost\tcpu s\truns\n")
 	for _, t := range r.Times {
-		fmt.Fprintf(&b, "%s\t%s\t%s\t%s\t%g\t%g\t%g\t%d\n", t.Work, t.FS, t.Tool, t.Unit, t.Median, t.Min, t.Max, t.N)
+		fmt.Fprintf(&b, "%s\t%s\t%s\t%s\t%g\t%g\t%g\t%g\t%d\n", t.Work, t.FS, t.Tool, t.Unit, t.Median, t.Min, t.Max, t.CPU, t.N)
 	}
 	return b.Bytes()
 }

@@ -29,6 +29,7 @@ type Verdict struct {
 type timing struct {
 	Work, Group, FS, Tool, Unit string
 	Median, Min, Max            float64
+	CPU                         float64 // median of user and system seconds
 	N                           int
 }
 
@@ -50,8 +51,18 @@ func (m *measure) record(unit string, outs []outcome) {
 			continue
 		}
 		m.times = append(m.times, timing{m.row.work, m.row.group, m.row.fs, o.name, unit,
-			median(o.values), slices.Min(o.values), slices.Max(o.values), len(o.values)})
+			median(o.values), slices.Min(o.values), slices.Max(o.values), o.cpu(), len(o.values)})
 	}
+}
+
+// cpu is the median of what a contender's runs cost the processors; it is less
+// moved by what else the machine does than the time is.
+func (o outcome) cpu() float64 {
+	var xs []float64
+	for _, s := range o.samples {
+		xs = append(xs, (s.User + s.Sys).Seconds())
+	}
+	return median(xs)
 }
 
 // faster promises that ours takes at most 1/target of the time of theirs.
@@ -181,5 +192,9 @@ func quantity(x float64, unit string) string {
 // note is an error in one line, without the paths of this machine.
 func (m *measure) note(err error) string {
 	s := strings.Join(strings.Fields(err.Error()), " ")
-	return strings.NewReplacer(m.ram+"/", "", m.here+"/", "", m.root+"/", "", m.root, ".").Replace(s)
+	s = strings.NewReplacer(m.ram+"/", "", m.here+"/", "", m.root+"/", "", m.root, ".").Replace(s)
+	if len(s) > 160 {
+		s = s[:160] + "..."
+	}
+	return s
 }
