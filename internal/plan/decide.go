@@ -105,15 +105,18 @@ func SameTime(a, b meta.Time, window int64) bool {
 }
 
 // older reports whether a is earlier than b by more than window nanoseconds.
+// Seconds may be any that a file system holds, so their distance is unsigned.
 func older(a, b meta.Time, window int64) bool {
-	if window == 0 {
-		return a.Before(b)
+	if !a.Before(b) {
+		return false
 	}
-	sec, nsec := b.Sec-a.Sec, int64(b.Nsec)-int64(a.Nsec)
-	if sec > window/1e9+1 {
-		return true
+	window = max(window, 0)
+	sec, nsec := uint64(b.Sec)-uint64(a.Sec), int64(b.Nsec)-int64(a.Nsec)
+	if nsec < 0 {
+		sec, nsec = sec-1, nsec+1e9
 	}
-	return sec >= -1 && sec*1e9+nsec > window
+	limit := uint64(window / 1e9)
+	return sec > limit || sec == limit && nsec > window%1e9
 }
 
 // The file types, spelt here since plan may not ask the kernel's room.
