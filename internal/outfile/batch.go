@@ -27,14 +27,17 @@ type Batch struct {
 type rename struct {
 	from, to   *sys.Dir
 	temp, name string
-	volume     int // in touched
+	volume     int  // in touched
+	link       bool // temp is one more name of a file that has others
 	done       func(error)
 }
 
-// volume is a file system that the batch wrote to.
+// volume is a file system that the batch wrote to. One of its directories stays
+// open: a descriptor opened later might not be told of a write that failed, and
+// the directory may have been removed by then.
 type volume struct {
 	dev uint64
-	dir *sys.Dir // a reference, to reach it by
+	dir sys.File
 }
 
 // NewBatch returns a batch in which up to limit files wait; 0 means 16,384.
@@ -49,22 +52,31 @@ func NewBatch(limit int) *Batch {
 // done, which may be nil, is told how that ended, from whichever goroutine
 // flushes. Both directories are retained and both names copied. An error means
 // that the file was not taken. When the limit is reached Add flushes; what fails
-// there is told by the next Flush or Close.
+// there and has no done is told by the next Flush or Close.
 func (b *Batch) Add(from *sys.Dir, temp string, to *sys.Dir, name string, done func(error)) error {
+	return b.add(from, to, rename{temp: temp, name: name, done: done})
+}
+
+// AddLink is Add for a temporary hard link beside name, whose file may not be
+// durable yet: renamed at once it might put lost content in the place of old.
+func (b *Batch) AddLink(dir *sys.Dir, temp, name string, done func(error)) error {
+	return b.add(dir, dir, rename{temp: temp, name: name, link: true, done: done})
+}
+
+func (b *Batch) add(from, to *sys.Dir, r rename) error {
 	b.mu.Lock()
-	v, err := b.volume(from)
-	if err != nil {
+	var err error
+	if r.volume, err = b.volume(from); err != nil {
 		b.mu.Unlock()
 		return err
 	}
-	b.waiting = append(b.waiting, rename{
-		from: from.Retain(), to: to.Retain(), temp: strings.Clone(temp), name: strings.Clone(name),
-		volume: v, done: done,
-	})
+	r.from, r.to = from.Retain(), to.Retain()
+	r.temp, r.name = strings.Clone(r.temp), strings.Clone(r.name)
+	b.waiting = append(b.waiting, r)
 	full := len(b.waiting) >= b.limit
 	b.mu.Unlock()
 	if full {
-		b.flush()
+		b.flush(b.limit)
 	}
 	return nil
 }
@@ -92,15 +104,20 @@ func (b *Batch) volume(dir *sys.Dir) (int, error) {
 			return i, nil
 		}
 	}
-	b.touched = append(b.touched, volume{dev: st.Dev, dir: dir.Retain()})
+	v := volume{dev: st.Dev}
+	if err := dir.Open(&v.dir, ".", sys.ReadOnly, 0); err != nil {
+		return 0, err
+	}
+	b.touched = append(b.touched, v)
 	return len(b.touched) - 1, nil
 }
 
 // Flush makes what waits durable and gives it its names. A file that cannot get
-// its name is removed; the error tells of all that failed since the last Flush.
-// The names themselves are durable after Close.
+// its name is removed, and its done is told; the error tells of all that failed
+// since the last Flush and had no done. The names themselves are durable after
+// Close.
 func (b *Batch) Flush() error {
-	b.flush()
+	b.flush(1)
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	failed := b.failed
@@ -114,10 +131,16 @@ func (b *Batch) Flush() error {
 	return &failed
 }
 
-func (b *Batch) flush() {
+// flush does so if at least so many wait: while it waited for its turn another
+// may have done the work.
+func (b *Batch) flush(least int) {
 	b.flushing.Lock()
 	defer b.flushing.Unlock()
 	b.mu.Lock()
+	if len(b.waiting) < least {
+		b.mu.Unlock()
+		return
+	}
 	waiting, touched := b.waiting, b.touched
 	b.waiting = nil
 	b.mu.Unlock()
@@ -139,7 +162,7 @@ func (b *Batch) finish(waiting []rename, durable func(*rename) error) {
 	for i := range waiting {
 		r := &waiting[i]
 		err := r.finish(durable(r))
-		if err == nil {
+		if err == nil || r.done != nil {
 			continue
 		}
 		b.mu.Lock()
@@ -155,8 +178,10 @@ func (r *rename) finish(err error) error {
 	if err == nil {
 		err = r.from.Rename(r.temp, r.to, r.name)
 	}
-	if err != nil {
-		r.from.Remove(r.temp) // the error that matters is the one before
+	if err != nil || r.link {
+		// The error that matters is the one before. A link is still there if it
+		// was renamed over a name of the same file, which does nothing.
+		r.from.Remove(r.temp)
 	}
 	if r.done != nil {
 		r.done(err)
@@ -188,8 +213,8 @@ func (b *Batch) Close() error {
 	err := b.Flush()
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	for _, v := range b.touched {
-		if e := v.dir.SyncFS(); err == nil {
+	for i := range b.touched {
+		if e := b.touched[i].dir.SyncFS(); err == nil {
 			err = e
 		}
 	}
@@ -199,8 +224,8 @@ func (b *Batch) Close() error {
 // release lets go of all file systems. The caller holds mu.
 func (b *Batch) release() error {
 	var errs []error
-	for _, v := range b.touched {
-		errs = append(errs, v.dir.Close())
+	for i := range b.touched {
+		errs = append(errs, b.touched[i].dir.Close())
 	}
 	b.touched = nil
 	return errors.Join(errs...)
