@@ -129,9 +129,27 @@ func (f *File) finishSize(size int64) error {
 		}
 	}
 	if tail < size && length < size && f.touched.Load() {
-		return f.spareTail(tail, size)
+		if err := f.spareTail(tail, size); err != nil {
+			return err
+		}
+	}
+	if (f.reserved || f.inPlace() && f.p.Sparse == SparseAlways) && length <= size && size > f.ground {
+		return f.trim(size)
 	}
 	return nil
+}
+
+// trim frees what XFS has allocated behind the end. It does so by itself when a
+// file is closed, but only the first time, and never for one with reserved
+// blocks. It costs a flush, so it is done where allocation is the point.
+func (f *File) trim(size int64) error {
+	f.mu.Lock()
+	k, err := f.learn()
+	f.mu.Unlock()
+	if err != nil || !k.eager {
+		return err
+	}
+	return f.setSize(size)
 }
 
 // spareTail frees what a file system has allocated ahead of the last write,

@@ -34,16 +34,17 @@ type File struct {
 	file sys.File
 	pair pair
 
-	perm   uint32
-	place  Place
-	made   bool  // by us: a failure removes it
-	plain  bool  // has no offsets and no size: a FIFO, a terminal, /dev/null
-	blind  bool  // in place, but may not be read: nothing can be compared
-	holey  bool  // in place, and the old file has holes or may have
-	old    int64 // in place: the size it had
-	size   int64 // what the caller expects it to become
-	ground int64 // below it there may be blocks; behind it there are none
-	cloned int64 // bytes it got by sharing all of another file
+	perm     uint32
+	place    Place
+	made     bool  // by us: a failure removes it
+	reserved bool  // blocks were allocated for what is to come
+	plain    bool  // has no offsets and no size: a FIFO, a terminal, /dev/null
+	blind    bool  // in place, but may not be read: nothing can be compared
+	holey    bool  // in place, and the old file has holes or may have
+	old      int64 // in place: the size it had
+	size     int64 // what the caller expects it to become
+	ground   int64 // below it there may be blocks; behind it there are none
+	cloned   int64 // bytes it got by sharing all of another file
 
 	// What streams side by side share.
 	touched atomic.Bool // something was done to its content
@@ -124,7 +125,7 @@ func (f *File) end() {
 	f.more = f.more[:0]
 	f.p, f.dir, f.name, f.pair = nil, nil, "", pair{}
 	f.file = sys.File{}
-	f.made, f.plain, f.blind, f.holey = false, false, false, false
+	f.made, f.reserved, f.plain, f.blind, f.holey = false, false, false, false, false
 	f.old, f.size, f.ground, f.cloned, f.length = 0, 0, 0, 0, 0
 	f.kind = kind{}
 	f.touched.Store(false)
@@ -192,7 +193,7 @@ func (f *File) reserve() error {
 	if err == nil {
 		// A hole is punched only below the end of the file.
 		f.touch()
-		f.ground = f.size
+		f.reserved, f.ground = true, f.size
 		err = f.setSize(f.size)
 	}
 	if err != nil {
