@@ -1,0 +1,313 @@
+package cli
+
+import (
+	"errors"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+
+	haul "github.com/gohaul/haul"
+)
+
+// copier is one cp under way: operands become pairs, pairs become jobs.
+type copier struct {
+	*session
+	*copying
+	begun    time.Time
+	pairs    []haul.Pair // of the job that is being put together, or runs
+	seen     seen
+	parent   []parentDir // made by --parents, innermost last
+	progress *progress
+	failed   bool
+	buf      []byte // of events
+}
+
+func (s *session) cp() int {
+	opts, err := cpOptions(&s.args, s.loc, s.getenv, s.posing)
+	if err != nil {
+		return s.misused(err)
+	}
+	c := &copier{session: s, copying: opts, begun: time.Now()}
+	c.printer.json = opts.asJSON
+	targets, err := c.targets()
+	if err != nil {
+		return s.misused(err)
+	}
+	for _, w := range opts.warnings {
+		c.complain(w)
+	}
+	c.listen()
+	c.start(targets)
+	c.run(targets)
+	if c.progress != nil {
+		c.progress.stop()
+	}
+	code := 0
+	if c.failed {
+		code = 1
+	}
+	c.finish(code)
+	return code
+}
+
+// listen sets the hooks that somebody waits for: an item costs two names, so
+// without listeners there are none.
+func (c *copier) listen() {
+	c.Counters = new(haul.Counters)
+	c.OnError = func(path string, err error) error {
+		c.fail(path, err)
+		return nil
+	}
+	show := c.showing == "always" || c.showing == "auto" && isTerminal(c.errs)
+	if show || c.printer.json && c.showing != "never" {
+		c.Scan = true
+		c.progress = startProgress(c.printer, c.Counters, isTerminal(c.errs))
+	}
+	if c.verbose || c.printer.json || c.progress != nil {
+		c.OnItem = c.item
+	}
+	if c.ask || c.Form == haul.FormHardLink || c.Form == haul.FormSymlink {
+		c.Confirm = c.confirm
+	}
+	if c.needXattrs {
+		c.OnXattr = func(_, _, _ string, err error) error { return err }
+	}
+}
+
+// run copies what the operands name, in their order. Pairs gather into one job
+// until something has to happen between two of them.
+func (c *copier) run(targets []target) {
+	for _, t := range targets {
+		if c.ctx.Err() != nil {
+			break
+		}
+		if c.parents && !c.makeParents(t) {
+			continue
+		}
+		c.take(t)
+	}
+	c.flush()
+	c.leaveParents()
+}
+
+// take judges one source and adds it to the job, or copies it here if it is
+// nothing that a job does.
+func (c *copier) take(t target) {
+	stat := os.Stat
+	if c.Follow == haul.FollowNever {
+		stat = os.Lstat
+	}
+	st, err := stat(t.src)
+	if err != nil {
+		c.refuse(t, "cannot stat "+c.loc.file(t.src)+": "+reason(err))
+		return
+	}
+	if st.IsDir() && !c.recursive {
+		c.refuse(t, "-r not specified; omitting directory "+c.loc.file(t.src))
+		return
+	}
+	if why := c.misplaced(t, st); why != "" {
+		c.refuse(t, why)
+		return
+	}
+	switch c.seen.judge(t, st, c.Backup == haul.BackupNumbered) {
+	case again:
+		c.complain("warning: source " + kind(st) + " " + c.loc.file(t.src) + " specified more than once")
+		return
+	case overwrites:
+		c.refuse(t, "will not overwrite just-created "+c.loc.file(t.dst)+" with "+c.loc.file(t.src))
+		return
+	case overlaps:
+		c.flush() // what it meets must be there already
+	}
+	if c.streams(t, st) {
+		c.flush()
+		c.stream(t, st)
+		return
+	}
+	if backup := c.ontoItself(t, st); backup != "" {
+		t.dst = backup
+		o := c.Options
+		o.Backup = haul.BackupNone
+		c.flush()
+		c.job(&o, t.pair())
+		return
+	}
+	c.pairs = append(c.pairs, t.pair())
+}
+
+func kind(st os.FileInfo) string {
+	if st.IsDir() {
+		return "directory"
+	}
+	return "file"
+}
+
+// misplaced says why a source cannot get the name that was given, "" if it can.
+func (c *copier) misplaced(t target, st os.FileInfo) string {
+	name := c.loc.file(t.dst)
+	switch {
+	case t.dst == "":
+		return "cannot create regular file '': No such file or directory"
+	case st.IsDir():
+		return c.relativeLinks(t)
+	case strings.HasSuffix(t.dst, "/"):
+		if _, err := os.Lstat(strings.TrimRight(t.dst, "/")); err == nil {
+			return "cannot stat " + name + ": Not a directory"
+		}
+		return "cannot create regular file " + name + ": Not a directory"
+	}
+	return c.relativeLinks(t)
+}
+
+// relativeLinks refuses what would make links that lead nowhere: a relative
+// name means something else in another directory.
+func (c *copier) relativeLinks(t target) string {
+	if c.Form != haul.FormSymlink || filepath.IsAbs(t.src) || filepath.Dir(t.dst) == "." {
+		return ""
+	}
+	here, err1 := os.Stat(".")
+	there, err2 := os.Stat(filepath.Dir(t.dst))
+	if err1 == nil && err2 == nil && os.SameFile(here, there) {
+		return ""
+	}
+	return c.loc.bare(t.dst) + ": can make relative symbolic links only in current directory"
+}
+
+// ontoItself is the backup name that cp -f with backups copies a file to when it
+// is told to copy it onto itself; "" for everything else.
+func (c *copier) ontoItself(t target, st os.FileInfo) string {
+	if !c.Force || c.Backup == haul.BackupNone || !st.Mode().IsRegular() {
+		return ""
+	}
+	old, err := os.Lstat(t.dst)
+	if err != nil || !os.SameFile(st, old) {
+		return ""
+	}
+	return backupName(t.dst, c.Backup, c.Suffix)
+}
+
+// flush runs the job of the pairs gathered so far.
+func (c *copier) flush() {
+	if len(c.pairs) > 0 {
+		c.job(&c.Options, c.pairs...)
+		c.pairs = c.pairs[:0]
+	}
+}
+
+func (c *copier) job(o *haul.Options, pairs ...haul.Pair) {
+	c.pairs = pairs
+	err := haul.Copy(c.ctx, pairs, o)
+	var partial *haul.PartialError
+	switch {
+	case err == nil, errors.As(err, &partial), c.ctx.Err() != nil:
+	default:
+		c.fail("", err)
+	}
+	if c.ctx.Err() != nil {
+		c.failed = true
+	}
+}
+
+// refuse reports a source that is not copied.
+func (c *copier) refuse(t target, text string) {
+	c.Counters.Failed.Add(1)
+	c.trouble(t.src, text, nil)
+}
+
+// fail reports what went wrong with a source, in cp's words.
+func (c *copier) fail(path string, err error) {
+	text := plainText(c.loc, err)
+	if path != "" {
+		text = c.cpText(path, err)
+	}
+	c.trouble(path, text, err)
+}
+
+func (c *copier) trouble(path, text string, err error) {
+	c.failed = true
+	c.complain(text)
+	if c.printer.json {
+		o := newObject(c.buf, "error").given("source", path).str("message", text)
+		var p *fs.PathError
+		if errors.As(err, &p) {
+			o.str("operation", p.Op).path("path", p.Path)
+		}
+		c.buf = o.line()
+		c.printBytes(c.buf)
+	}
+}
+
+// confirm asks whether an existing file may be replaced. Links replace only when
+// they were told to.
+func (c *copier) confirm(path string) bool {
+	if c.ask {
+		return c.yes(c.question(path))
+	}
+	if c.Force || c.Remove || c.Backup != haul.BackupNone {
+		return true
+	}
+	what := "symbolic"
+	if c.Form == haul.FormHardLink {
+		what = "hard"
+	}
+	source := c.origin(path)
+	c.Counters.Failed.Add(1)
+	c.trouble(source, "cannot create "+what+" link "+c.loc.file(path)+" to "+c.loc.file(source)+": File exists", nil)
+	return false
+}
+
+// origin is the source of a target path.
+func (c *copier) origin(target string) string {
+	turned := make([]haul.Pair, len(c.pairs))
+	for i, p := range c.pairs {
+		turned[i] = haul.Pair{Src: p.Dst, Dst: p.Src}
+	}
+	return twin(turned, target)
+}
+
+func (c *copier) question(path string) string {
+	name := c.loc.file(path)
+	st, err := os.Stat(path)
+	if err != nil || writable(path) {
+		return "overwrite " + name + "? "
+	}
+	mode := octal4(st.Mode())
+	bits := st.Mode().Perm().String()[1:]
+	if c.Force || c.Remove {
+		return "replace " + name + ", overriding mode " + mode + " (" + bits + ")? "
+	}
+	return "unwritable " + name + " (mode " + mode + ", " + bits + "); try anyway? "
+}
+
+func writable(path string) bool {
+	f, err := os.OpenFile(path, os.O_WRONLY|nonblock, 0)
+	if err != nil {
+		return !errors.Is(err, fs.ErrPermission)
+	}
+	return f.Close() == nil
+}
+
+// yes asks on the terminal, or whatever standard input is.
+func (c *copier) yes(question string) bool {
+	c.raise(c.prog + ": " + question)
+	answer := readLine(c.in)
+	return answer != "" && (answer[0] == 'y' || answer[0] == 'Y')
+}
+
+// readLine reads up to the end of a line, byte by byte: what follows belongs to
+// the next question.
+func readLine(in io.Reader) string {
+	var line strings.Builder
+	var c [1]byte
+	for {
+		n, err := in.Read(c[:])
+		if n == 1 && c[0] == '\n' || err != nil || n == 0 {
+			return line.String()
+		}
+		line.WriteByte(c[0])
+	}
+}
