@@ -36,7 +36,7 @@ var walls = map[string]string{
 	"fs": ". internal/sys internal/tree internal/meta internal/outfile",
 
 	// The command. Its reading commands (du, diff, map) walk and read by themselves.
-	"cmd/haul/cli": ". internal/sys internal/meta internal/tree internal/infile",
+	"cmd/haul/cli": ". internal/sys internal/meta internal/tree internal/infile internal/filter",
 	"cmd/haul":     "cmd/haul/cli",
 
 	// What tests need in more than one package.
