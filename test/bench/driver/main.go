@@ -15,6 +15,7 @@ import (
 )
 
 const usage = `usage: driver copydir SRC DST
+       driver writes SRC DST WRITESIZE
        driver overwrite FILE BYTES TIMES ROUNDS`
 
 func main() {
@@ -28,6 +29,8 @@ func run(args []string) error {
 	switch {
 	case len(args) == 3 && args[0] == "copydir":
 		return haul.CopyDir(context.Background(), args[2], args[1], nil)
+	case len(args) == 4 && args[0] == "writes":
+		return writes(args[1], args[2], args[3])
 	case len(args) == 5 && args[0] == "overwrite":
 		var n [3]int
 		for i := range n {
@@ -39,6 +42,22 @@ func run(args []string) error {
 		return overwrite(args[1], n[0], n[1], n[2])
 	}
 	return fmt.Errorf("%s", usage)
+}
+
+// writes prints how many write calls the engine counts for a copy under
+// sparse-always.
+func writes(src, dst, writeSize string) error {
+	n, err := strconv.Atoi(writeSize)
+	if err != nil {
+		return err
+	}
+	var counters haul.Counters
+	o := &haul.Options{Sparse: haul.SparseAlways, WriteSize: n, Counters: &counters}
+	if err := haul.CopyFile(context.Background(), dst, src, o); err != nil {
+		return err
+	}
+	fmt.Println(counters.Writes.Load())
+	return nil
 }
 
 // overwrite prints a line a round: the seconds of haul.WriteFile, then those
