@@ -15,7 +15,7 @@ import (
 //
 // What this user or this file system cannot set is no error but told in skipped:
 // owner and group that may not be given away (the group is still tried alone),
-// attributes as Policy says, an ACL, a mode a file system cannot hold. A file
+// attributes as Policy says, an ACL, a mode or times a file system cannot hold. A file
 // whose owner or group could not be set loses its set-id bits (see KeepSetID);
 // one whose access ACL could not be set gives its group no more than that did.
 // Attributes that m lacks are removed from a target that may have some, but for
@@ -319,5 +319,10 @@ func (a *application) times() error {
 	if a.which&Mtime != 0 {
 		mtime = &a.m.Mtime
 	}
-	return a.o.setTimes(atime, mtime)
+	err := a.o.setTimes(atime, mtime)
+	if sys.NotSupported(err) { // those of symbolic links, on some systems
+		a.skipped |= a.which & (Atime | Mtime)
+		err = nil
+	}
+	return err
 }

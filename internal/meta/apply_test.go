@@ -221,6 +221,8 @@ func TestApplyRefused(t *testing.T) {
 			map[string]error{"fchmod": syscall.EIO}, 0, syscall.EIO, 0o600},
 		{"times", func(m *meta.Meta) {}, meta.All, false,
 			map[string]error{"utimensat": syscall.EPERM}, 0, syscall.EPERM, 0o600},
+		{"no times", func(m *meta.Meta) {}, meta.All, false,
+			map[string]error{"utimensat": syscall.EOPNOTSUPP}, meta.Mtime | meta.Atime, nil, 0o600},
 	} {
 		n++
 		f, have, m := fresh(t, d, "f"+string(rune('a'+n)))

@@ -63,7 +63,7 @@ func Symlink(err error) bool { return errors.Is(err, unix.ELOOP) }
 func TooSmall(err error) bool { return errors.Is(err, unix.ERANGE) }
 
 // NoXattr reports whether an extended attribute is not there.
-func NoXattr(err error) bool { return errors.Is(err, unix.ENODATA) }
+func NoXattr(err error) bool { return errors.Is(err, errNoXattr) }
 
 // NoSpace reports whether the disk, the quota or the file-size limit is full.
 func NoSpace(err error) bool {

@@ -229,6 +229,10 @@ func (f *File) Sync() error { return f.do("sync", "fsync", unix.Fsync) }
 // DataSync makes the content durable, and what is needed to read it.
 func (f *File) DataSync() error { return f.do("sync", "fdatasync", unix.Fdatasync) }
 
+// SyncFSSupported tells whether this system can make all of one file system
+// durable in one call, and no other. Without it only Sync of each file does.
+const SyncFSSupported = true
+
 // SyncFS makes everything on the file's file system durable.
 func (f *File) SyncFS() error { return f.do("syncfs", "syncfs", unix.Syncfs) }
 

@@ -89,3 +89,6 @@ func (d *Dir) viaProc(call, name string, f func(path string) error) error {
 	}
 	return d.do(call, name, func(at int) error { return f(procPath(at) + "/" + name) })
 }
+
+// errNoXattr is what asking for an attribute that is not there gives.
+const errNoXattr = unix.ENODATA

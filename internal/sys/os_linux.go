@@ -1,0 +1,31 @@
+//go:build portable
+
+package sys
+
+import (
+	"os"
+
+	"golang.org/x/sys/unix"
+)
+
+// lseek's words for data and holes, which differ from system to system.
+const (
+	seekData = unix.SEEK_DATA
+	seekHole = unix.SEEK_HOLE
+)
+
+func makeNode(path string, mode uint32, rdev uint64) error { return unix.Mknod(path, mode, int(rdev)) }
+
+func space(f *os.File) (Space, error) {
+	var s unix.Statfs_t
+	if err := unix.Fstatfs(int(f.Fd()), &s); err != nil {
+		return Space{}, err
+	}
+	return Space{
+		Magic: int64(s.Type), BlockSize: int64(s.Bsize), NameMax: int64(s.Namelen),
+		Blocks: s.Blocks, Free: s.Bfree, Avail: s.Bavail, Files: s.Files, FreeFiles: s.Ffree,
+	}, nil
+}
+
+// errNoXattr is what asking for an attribute that is not there gives.
+const errNoXattr = unix.ENODATA
