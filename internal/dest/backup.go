@@ -17,10 +17,11 @@ const (
 	BackupExisting                   // numbered if numbered backups exist, else simple
 )
 
-// SetAside renames what stands at name to its backup's name and returns that
-// name; "" where no backups are wanted. It stays under its own name too where
-// that can be done, so that there is no moment without it.
-func (d *Dir) SetAside(name string) (string, error) {
+// SetAside gives what stands at name its backup's name and returns that name; ""
+// where no backups are wanted. With keep it stays under its own name too, where
+// that can be done, so that there is no moment without it: its successor is
+// renamed over it.
+func (d *Dir) SetAside(name string, keep bool) (string, error) {
 	if d.tree.Backup == BackupNone {
 		return "", nil
 	}
@@ -37,7 +38,13 @@ func (d *Dir) SetAside(name string) (string, error) {
 	if d.idle() {
 		return to, nil
 	}
-	return to, d.Rename(name, d.Dir, to)
+	kept := keep && d.beside(to, true, func(at string) error { return d.Dir.Link(d.Dir, name, at) }) == nil
+	if !kept { // a directory, or no links to be had
+		if err := d.Rename(name, d.Dir, to); err != nil {
+			return to, err
+		}
+	}
+	return to, d.note()
 }
 
 // lastBackup is the highest number of a numbered backup of name, 0 for none.

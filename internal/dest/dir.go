@@ -26,6 +26,9 @@ func (d *Dir) Make(name string, m *meta.Meta) (*Dir, error) {
 		return nil, err
 	}
 	d.tree.Counters.Dirs.Add(1)
+	if err := d.entered(); err != nil {
+		return nil, err
+	}
 	sub, err := d.OpenDir(name)
 	if err != nil {
 		return nil, err
@@ -55,6 +58,9 @@ func (d *Dir) fresh(sub *sys.Dir, perm uint32) *Dir {
 // dirPerm is the mode a directory is made with, before umask.
 func (d *Dir) dirPerm(m *meta.Meta) uint32 {
 	if d.tree.Meta.Which&meta.Mode == 0 {
+		if d.tree.Fresh {
+			return 0o777
+		}
 		return m.Mode & 0o777
 	}
 	return meta.SafeCreatePerm(m, &d.tree.Meta, d.tree.uid, d.group)
@@ -76,7 +82,11 @@ func (d *Dir) enter(name string) (*Dir, error) {
 		}
 		lent = true
 	}
-	sub, err := d.OpenDir(name)
+	open := d.OpenDir
+	if st.IsSymlink() && d.tree.DirLinks {
+		open = d.OpenDirFollow // the user asked for it
+	}
+	sub, err := open(name)
 	if err != nil {
 		return nil, err
 	}
@@ -108,8 +118,8 @@ func (d *Dir) Leave(s *Setter, m *meta.Meta) (skipped meta.Mask, err error) {
 		}
 		return err
 	})
-	if err == nil && d.tree.Write.Batch != nil {
-		err = d.tree.Write.Batch.Touch(d.Dir)
+	if err == nil {
+		err = d.note()
 	}
 	return skipped, err
 }

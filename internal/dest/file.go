@@ -6,8 +6,6 @@ import (
 	"github.com/gohaul/haul/internal/sys"
 )
 
-const syncEach = outfile.SyncEach
-
 // Writer writes one file after another; it is kept by one goroutine, so that a
 // small file costs no allocation.
 type Writer struct {
@@ -77,6 +75,9 @@ func (w *Writer) Create(d *Dir, name string, size int64, src *meta.Meta, old *sy
 // filePerm is the mode a file is made with, before umask.
 func (d *Dir) filePerm(m *meta.Meta) uint32 {
 	if d.tree.Meta.Which&meta.Mode == 0 {
+		if d.tree.Fresh {
+			return 0o666
+		}
 		return m.Mode & 0o777
 	}
 	return meta.SafeCreatePerm(m, &d.tree.Meta, d.tree.uid, d.group)
@@ -161,5 +162,8 @@ func (d *Dir) Touch(s *Setter, name string, src *meta.Meta, have *meta.Meta) (ch
 	p.Which = which & (differs | meta.Mtime | meta.Atime)
 	skipped, err = s.Apply(meta.Object{Dir: d.Dir, Name: name}, src, &p,
 		meta.Have{UID: have.UID, GID: have.GID, Mode: have.Mode, Xattrs: true})
+	if err == nil {
+		err = d.changed(name, &have.Stat)
+	}
 	return skipped&differs != differs, skipped, err
 }

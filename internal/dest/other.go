@@ -6,21 +6,24 @@ import (
 	"github.com/gohaul/haul/internal/sys"
 )
 
+// Waits reports whether the links made here take their names at the batch's next
+// flush, like files: a link to content that is not durable must not stand where
+// something did before.
+func (d *Dir) Waits() bool { return !d.idle() && d.tree.Write.Batch != nil && !d.made }
+
 // Link makes name one more name of the file old in from, over what stands there.
-func (d *Dir) Link(from *Dir, old, name string, there bool) error {
+// If final is not nil and Waits says so, the name waits for the batch, and final
+// is told how that ended.
+func (d *Dir) Link(from *Dir, old, name string, there bool, final func(error)) error {
 	if d.idle() {
 		return nil
 	}
-	err := d.beside(name, there, func(at string) error { return d.Dir.Link(from.Dir, old, at) })
-	if err == nil {
-		d.tree.Counters.Links.Add(1)
-		err = d.note()
-	}
-	return err
+	return d.link(name, there, final, func(at string) error { return d.Dir.Link(from.Dir, old, at) })
 }
 
-// LinkSource makes name a hard link to an entry of a source directory.
-func (d *Dir) LinkSource(from *sys.Dir, old, name string, follow, there bool) error {
+// LinkSource makes name a hard link to an entry of a source directory; there and
+// final are as for Link.
+func (d *Dir) LinkSource(from *sys.Dir, old, name string, follow, there bool, final func(error)) error {
 	if d.idle() {
 		return nil
 	}
@@ -28,10 +31,26 @@ func (d *Dir) LinkSource(from *sys.Dir, old, name string, follow, there bool) er
 	if follow {
 		link = d.Dir.LinkFollow
 	}
-	err := d.beside(name, there, func(at string) error { return link(from, old, at) })
+	return d.link(name, there, final, func(at string) error { return link(from, old, at) })
+}
+
+func (d *Dir) link(name string, there bool, final func(error), make func(at string) error) error {
+	if final != nil && d.Waits() {
+		at := outfile.TempName(name)
+		if err := make(at); err != nil {
+			return err
+		}
+		d.tree.Counters.Links.Add(1)
+		err := d.tree.Write.Batch.AddLink(d.Dir, at, name, final)
+		if err != nil {
+			d.Dir.Remove(at)
+		}
+		return err
+	}
+	err := d.beside(name, there, make)
 	if err == nil {
 		d.tree.Counters.Links.Add(1)
-		err = d.note()
+		err = d.entered()
 	}
 	return err
 }
@@ -58,6 +77,9 @@ func (d *Dir) Node(s *Setter, name string, m *meta.Meta, there bool) (meta.Mask,
 // node makes an entry that has no content, with its metadata, at a name that
 // nobody knows if something gives way to it.
 func (d *Dir) node(s *Setter, name string, m *meta.Meta, there bool, make func(at string) error) (skipped meta.Mask, err error) {
+	if d.tree.Write.Durability == syncEach {
+		there = true // its metadata is logged before the name that is synced
+	}
 	err = d.beside(name, there, func(at string) error {
 		if err := make(at); err != nil {
 			return err
@@ -76,7 +98,7 @@ func (d *Dir) node(s *Setter, name string, m *meta.Meta, there bool, make func(a
 	} else {
 		d.tree.Counters.Specials.Add(1)
 	}
-	return skipped, d.note()
+	return skipped, d.entered()
 }
 
 // beside lets make work at a name of its own and renames the result over what
@@ -109,11 +131,3 @@ func (d *Dir) beside(name string, there bool, make func(at string) error) error 
 
 // idle reports whether nothing may be done here.
 func (d *Dir) idle() bool { return d.Dir == nil || d.tree.DryRun }
-
-// note tells the batch that this directory's file system has work to flush.
-func (d *Dir) note() error {
-	if d.tree.Write.Batch == nil {
-		return nil
-	}
-	return d.tree.Write.Batch.Touch(d.Dir)
-}

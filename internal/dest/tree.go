@@ -7,6 +7,7 @@ package dest
 
 import (
 	"path/filepath"
+	"sync/atomic"
 
 	"github.com/gohaul/haul/internal/meta"
 	"github.com/gohaul/haul/internal/outfile"
@@ -21,6 +22,8 @@ type Options struct {
 	InPlace  bool           // existing files are changed where they stand
 	Remove   bool           // an existing file is removed before its copy is made
 	Force    bool           // an existing file that cannot be opened is removed (in place only)
+	Fresh    bool           // without Mode in Meta, new entries get the mode any program would give them, not the source's
+	DirLinks bool           // a symbolic link to a directory is taken for the directory
 	Through  bool           // a file that has several names is written in place, so that all keep it
 	Backup   BackupKind
 	Suffix   string // of simple backups
@@ -31,7 +34,8 @@ type Options struct {
 // Tree is a destination. It may be used by many goroutines.
 type Tree struct {
 	Options
-	uid, gid uint32 // whom new files belong to
+	standing *outfile.Batch // under SyncEach: where entries were found right
+	uid, gid uint32         // whom new files belong to
 	umask    uint32
 }
 
@@ -48,6 +52,9 @@ func New(o Options) (*Tree, error) {
 	if o.Write.Durability == outfile.SyncBatch && !o.DryRun {
 		t.Write.Batch = outfile.NewBatch(batchLimit)
 	}
+	if o.Write.Durability == outfile.SyncEach && !o.DryRun {
+		t.standing = outfile.NewBatch(0)
+	}
 	return t, nil
 }
 
@@ -63,19 +70,19 @@ func (t *Tree) Flush() error {
 	return t.Write.Batch.Flush()
 }
 
-// Close ends the work on the tree: under SyncBatch everything is durable when
-// it returns.
+// Close ends the work on the tree: under SyncBatch and SyncEach everything is
+// durable when it returns, what was found right included.
 func (t *Tree) Close() error {
-	if t.Write.Batch == nil {
-		return nil
+	if b := t.volumes(); b != nil {
+		return b.Close()
 	}
-	return t.Write.Batch.Close()
+	return nil
 }
 
 // Discard gives up, with cause, all files that wait for their names.
 func (t *Tree) Discard(cause error) {
-	if t.Write.Batch != nil {
-		t.Write.Batch.Discard(cause)
+	if b := t.volumes(); b != nil {
+		b.Discard(cause)
 	}
 }
 
@@ -89,7 +96,8 @@ type Dir struct {
 	group    uint32 // of new entries
 	dev      uint64
 	have     meta.Have
-	lent     bool // its mode was widened so that we may write in it
+	lent     bool        // its mode was widened so that we may write in it
+	noted    atomic.Bool // its file system will be flushed
 }
 
 // Open opens a directory that exists, by the path the user gave: a symbolic

@@ -86,6 +86,12 @@ func (w *worker) twin(n, c *node) (ok bool, err error) {
 	}
 	if there {
 		old = &w.old
+		if old.IsSymlink() && w.Dest.DirLinks {
+			var led sys.Stat
+			if n.dst.Stat(c.name, &led) == nil && led.IsDir() {
+				old.Stat = led
+			}
+		}
 		c.existed = old.IsDir()
 	}
 	switch plan.Decide(&c.meta, old, &w.Rules) {
@@ -96,7 +102,7 @@ func (w *worker) twin(n, c *node) (ok bool, err error) {
 	case plan.Clash:
 		return false, &fs.PathError{Op: "replace", Path: n.dst.Join(c.name), Err: ErrDirOver}
 	case plan.Replace:
-		backup, err := n.dst.SetAside(c.name)
+		backup, err := n.dst.SetAside(c.name, false)
 		if err == nil && backup == "" {
 			err = w.clear(n.dst, c.name, &c.meta, old)
 		}

@@ -75,7 +75,7 @@ func (w *worker) copyOpen(n *node, name, target string, old *meta.Meta) error {
 	grouped := w.src.Nlink > 1 && w.keepLinks()
 	err := w.write(n, name, target, old, grouped)
 	if err != nil && grouped {
-		w.settle(&w.src.Stat, false)
+		w.settle(&w.src.Stat, false, false)
 	}
 	return err
 }
@@ -102,7 +102,7 @@ func (w *worker) write(n *node, name, target string, old *meta.Meta, grouped boo
 		w.count.Files.Add(1)
 		w.report(n, action, name, target, backup)
 		if grouped {
-			w.settle(&w.src.Stat, true)
+			w.settle(&w.src.Stat, true, false)
 		}
 		return nil
 	}
@@ -113,9 +113,12 @@ func (w *worker) write(n *node, name, target string, old *meta.Meta, grouped boo
 	if err := w.content(n); err != nil {
 		return err
 	}
-	w.out.OnFinal = w.onFinal(n, name, target, action, backup, grouped)
+	w.out.OnFinal = w.onFinal(n, name, target, action, backup, grouped, n.dst.Place(there) == outfile.Replace)
 	skipped, err := w.out.Commit()
 	if err != nil {
+		if w.batched() {
+			w.release(n) // nobody will call OnFinal
+		}
 		return err
 	}
 	w.skippedMeta(n.dst, target, skipped)
@@ -130,7 +133,7 @@ func (w *worker) write(n *node, name, target string, old *meta.Meta, grouped boo
 // is set aside, removed, or stays until the copy is renamed over it.
 func (w *worker) giveWay(d *dest.Dir, target string, old *meta.Meta) (a report.Action, backup string, there *sys.Stat, err error) {
 	a, there = report.Replaced, &old.Stat
-	if backup, err = d.SetAside(target); err != nil {
+	if backup, err = d.SetAside(target, true); err != nil {
 		return a, "", nil, err
 	}
 	switch {
@@ -144,10 +147,13 @@ func (w *worker) giveWay(d *dest.Dir, target string, old *meta.Meta) (a report.A
 	return a, "", there, nil
 }
 
+// batched reports whether files are final at the flush of a batch only.
+func (e *engine) batched() bool { return e.Dest.Write.Durability == outfile.SyncBatch }
+
 // onFinal is what happens once the copy has its final name, or nil where that is
-// nothing that cannot be done at once.
-func (w *worker) onFinal(n *node, name, target string, a report.Action, backup string, grouped bool) func(error) {
-	batched := w.Dest.Write.Durability == outfile.SyncBatch
+// nothing that cannot be done at once. durable says that it waits for a flush.
+func (w *worker) onFinal(n *node, name, target string, a report.Action, backup string, grouped, durable bool) func(error) {
+	batched := w.batched()
 	if !batched && !grouped && !w.Verify {
 		return nil
 	}
@@ -165,7 +171,7 @@ func (w *worker) onFinal(n *node, name, target string, a report.Action, backup s
 			err = f.verify(n, name, target)
 		}
 		if grouped {
-			f.settle(&src.Stat, err == nil)
+			f.settle(&src.Stat, err == nil, durable)
 		}
 		if err != nil {
 			e.fail(n.src.Join(name), err)

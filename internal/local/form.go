@@ -24,12 +24,18 @@ func (w *worker) form(n *node, name, target string, old *meta.Meta) error {
 			return err
 		}
 	}
-	there := old != nil && backup == "" && !old.IsDir()
+	there := old != nil && !old.IsDir()
 	var err error
 	switch w.Rules.Form {
 	case plan.FormHardLink:
-		err = n.dst.LinkSource(n.src, name, target, w.Follow != plan.FollowNever, there)
 		action = report.Linked
+		final := w.onLinked(n, name, target, action, backup)
+		err = n.dst.LinkSource(n.src, name, target, w.Follow != plan.FollowNever, there, final)
+		if err == nil && final != nil {
+			w.found(&w.src.Stat)
+			return nil
+		}
+		w.unlinked(n, final)
 	case plan.FormSymlink:
 		m := meta.Meta{Target: n.src.Join(name)}
 		m.Mode = sys.TypeSymlink | 0o777
@@ -81,7 +87,7 @@ func (w *worker) other(n *node, name, target string, old *meta.Meta) error {
 	}
 	err := w.makeOther(n, name, target, old)
 	if w.src.Nlink > 1 && w.keepLinks() {
-		w.settle(&w.src.Stat, err == nil)
+		w.settle(&w.src.Stat, err == nil, false)
 	}
 	return err
 }
@@ -94,7 +100,7 @@ func (w *worker) makeOther(n *node, name, target string, old *meta.Meta) error {
 			return err
 		}
 	}
-	there := old != nil && backup == "" && !old.IsDir()
+	there := old != nil && !old.IsDir()
 	var skipped meta.Mask
 	var err error
 	if w.src.IsSymlink() {

@@ -1,6 +1,8 @@
 package local
 
 import (
+	"strings"
+
 	"github.com/gohaul/haul/internal/meta"
 	"github.com/gohaul/haul/internal/report"
 	"github.com/gohaul/haul/internal/sys"
@@ -38,9 +40,16 @@ func (w *worker) linkTo(l linked, n *node, name, target string, old *meta.Meta) 
 		if _, backup, _, err = w.giveWay(n.dst, target, old); err != nil {
 			return false, err
 		}
-		there = backup == "" && !old.IsDir()
+		there = !old.IsDir()
 	}
-	err = n.dst.Link(l.dir, l.name, target, there)
+	var final func(error)
+	if !l.durable {
+		final = w.onLinked(n, name, target, action, backup)
+	}
+	err = n.dst.Link(l.dir, l.name, target, there, final)
+	if err != nil {
+		w.unlinked(n, final)
+	}
 	if sys.OtherDevice(err) || sys.TooManyLinks(err) || sys.NotPermitted(err) {
 		return false, nil
 	}
@@ -51,8 +60,40 @@ func (w *worker) linkTo(l linked, n *node, name, target string, old *meta.Meta) 
 	if w.src.IsRegular() {
 		w.count.Bytes.Add(w.src.Size)
 	}
-	w.report(n, action, name, target, backup)
+	if final == nil {
+		w.report(n, action, name, target, backup)
+	}
 	return true, nil
+}
+
+// onLinked is what happens once a link that waits for a batch has its name, or
+// nil where it does not wait. It holds the node until then.
+func (w *worker) onLinked(n *node, name, target string, a report.Action, backup string) func(error) {
+	if !n.dst.Waits() {
+		return nil
+	}
+	n.hold()
+	e, src := w.engine, w.src
+	name, target = strings.Clone(name), strings.Clone(target) // they live in the batch of entries
+	return func(err error) {
+		e.finisher.Lock()
+		defer e.finisher.Unlock()
+		f := e.last
+		f.src = src
+		if err != nil {
+			e.fail(n.src.Join(name), err)
+		} else {
+			f.report(n, a, name, target, backup)
+		}
+		f.release(n)
+	}
+}
+
+// unlinked gives up what onLinked holds, for a link that could not be made.
+func (w *worker) unlinked(n *node, final func(error)) {
+	if final != nil {
+		w.release(n)
+	}
 }
 
 // relink brings a name that is right in content into its group of hard links.
@@ -60,7 +101,7 @@ func (w *worker) relink(n *node, name, target string) (done bool, err error) {
 	src, old := w.src, w.old
 	done, err = w.linked(n, name, target, &old)
 	if !done && err == nil {
-		w.settle(&src.Stat, true)
+		w.settle(&src.Stat, true, false)
 		w.src, w.old = src, old
 	}
 	return done, err
@@ -68,8 +109,9 @@ func (w *worker) relink(n *node, name, target string) (done bool, err error) {
 
 // settle says that the first copy of a group is final, or that it failed, and
 // serves those who waited for it: by links, or by trying again.
-func (w *worker) settle(st *sys.Stat, ok bool) {
-	l, wait := w.links.settle(st, ok)
+// durable says that its content is safe already.
+func (w *worker) settle(st *sys.Stat, ok, durable bool) {
+	l, wait := w.links.settle(st, ok, durable)
 	if l.dir == nil {
 		return
 	}

@@ -5,6 +5,7 @@ package local
 import (
 	"github.com/gohaul/haul/internal/dest"
 	"github.com/gohaul/haul/internal/filter"
+	"github.com/gohaul/haul/internal/meta"
 	"github.com/gohaul/haul/internal/plan"
 	"github.com/gohaul/haul/internal/report"
 	"github.com/gohaul/haul/internal/sys"
@@ -26,8 +27,10 @@ type Job struct {
 	Workers       int          // 0 means as many as pay
 	MapSize       int          // bytes a read window; 0 means chosen
 	Verify        bool
-	Contents      bool // read FIFOs and devices that are named, instead of making them anew
-	Scan          bool // count what there is ahead of the copy, for an ETA
+	Require       meta.Mask // parts of the metadata that are an error where they cannot be set, not a note
+	Contents      bool      // read FIFOs and devices that are named, instead of making them anew
+	AllContents   bool      // and those inside of directories
+	Scan          bool      // count what there is ahead of the copy, for an ETA
 
 	OnItem  func(report.Item)
 	OnError func(path string, err error) error

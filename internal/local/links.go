@@ -19,11 +19,12 @@ type fileID struct{ dev, ino uint64 }
 
 // linked is one such file. While its copy is not final, other names wait.
 type linked struct {
-	dir   *dest.Dir // retained; of the copy's name
-	name  string
-	final bool
-	left  uint64 // names not met yet: when there are none, it is forgotten
-	wait  []waiter
+	dir     *dest.Dir // retained; of the copy's name
+	name    string
+	final   bool
+	durable bool   // its content is safe from a power cut, under SyncBatch
+	left    uint64 // names not met yet: when there are none, it is forgotten
+	wait    []waiter
 }
 
 // waiter is a name whose link is made once the copy is final. Its node is held
@@ -66,7 +67,7 @@ func (t *linkTable) claim(st *sys.Stat, n *node, name, target string) (l linked,
 
 // settle says that the first copy is final, or that it failed, and gives back
 // who waited for it.
-func (t *linkTable) settle(st *sys.Stat, ok bool) (l linked, wait []waiter) {
+func (t *linkTable) settle(st *sys.Stat, ok, durable bool) (l linked, wait []waiter) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	id := fileID{st.Dev, st.Ino}
@@ -76,9 +77,9 @@ func (t *linkTable) settle(st *sys.Stat, ok bool) (l linked, wait []waiter) {
 	}
 	wait, f.wait = f.wait, nil
 	f.left += uint64(len(wait)) // they will come and claim once more
+	f.final, f.durable = ok, durable
 	l = *f
 	l.dir = f.dir.Retain()
-	f.final = ok
 	if !ok || f.left == 0 {
 		t.forget(id, f)
 	}

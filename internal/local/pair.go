@@ -199,6 +199,7 @@ func (w *worker) sourceDir(path string) (*sys.Dir, error) {
 			return nil, err
 		}
 		w.forgetSource()
+		w.opened++
 		w.from, w.fromPath = d, path
 	}
 	return w.from, nil
@@ -211,6 +212,7 @@ func (w *worker) targetDir(path string) (*dest.Dir, error) {
 			return nil, err
 		}
 		w.forgetTarget()
+		w.opened++
 		w.to, w.toPath = d, path
 	}
 	return w.to, nil

@@ -3,12 +3,14 @@ package local
 import (
 	"context"
 	"errors"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"runtime"
 	"strconv"
 	"strings"
 	"sync"
+	"syscall"
 
 	"github.com/gohaul/haul/internal/dest"
 	"github.com/gohaul/haul/internal/meta"
@@ -126,12 +128,22 @@ func (e *engine) workers() int {
 	return min(max(2, runtime.GOMAXPROCS(0)), 16)
 }
 
+// openParents is how many directories of sources and targets that the user named
+// stay open under SyncBatch: unlike those beneath them they need a descriptor each.
+const openParents = 256
+
 // start turns the pairs into first tasks, and copies single files.
 func (e *engine) start() {
 	w := e.newWorker()
 	for _, p := range e.Pairs {
 		if e.ctx.Err() != nil {
 			return
+		}
+		if e.batched() && w.opened >= openParents {
+			w.opened = 0 // files that wait keep their directories open
+			if err := e.dst.Flush(); err != nil {
+				e.fail("", err)
+			}
 		}
 		if err := w.pair(p); err != nil {
 			e.fail(p.Src, err)
@@ -182,8 +194,14 @@ func (e *engine) note(target string, err error) {
 	}
 }
 
-// skippedMeta notes the parts of an entry's metadata that could not be set.
+// skippedMeta notes the parts of an entry's metadata that could not be set, or
+// reports them as a failure if they are required.
 func (e *engine) skippedMeta(d *dest.Dir, name string, m meta.Mask) {
+	if missing := m & e.Require; missing != 0 {
+		path := d.Join(name)
+		e.fail(path, &fs.PathError{Op: "set " + missing.String(), Path: path, Err: syscall.EPERM})
+		return
+	}
 	if m != 0 && e.OnItem != nil {
 		e.note(d.Join(name), errors.New("not permitted or not supported here, left out: "+m.String()))
 	}

@@ -35,6 +35,7 @@ type worker struct {
 	fromPath string
 	to       *dest.Dir // see targetDir
 	toPath   string
+	opened   int // of both, since the last flush
 }
 
 func (e *engine) newWorker() *worker {
@@ -263,7 +264,7 @@ func (w *worker) act(n *node, name, target string, old *meta.Meta, action plan.A
 
 // contents reports whether a FIFO or a device is read instead of made anew.
 func (w *worker) contents(n *node) bool {
-	return w.Contents && n.named && !w.src.IsSymlink() && w.src.Mode&sys.TypeMask != sys.TypeSocket
+	return (w.AllContents || w.Contents && n.named) && !w.src.IsSymlink() && w.src.Mode&sys.TypeMask != sys.TypeSocket
 }
 
 func (w *worker) confirmed(path string) bool {
@@ -280,6 +281,7 @@ func (w *worker) skip(n *node, name, target string) {
 		w.count.Bytes.Add(w.src.Size)
 	}
 	w.report(n, report.Skipped, name, target, "")
+	w.told(n, name, n.dst.Standing())
 }
 
 // found counts an entry that is met, if nobody counts ahead.

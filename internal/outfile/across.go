@@ -21,35 +21,35 @@ func (f *File) across() (bool, error) {
 }
 
 // commitAcross copies the temporary file to a second one beside the target,
-// which is committed in its stead.
+// which is committed in its stead, as the last step of all.
 func (f *File) commitAcross(apply func(*sys.File) error) error {
+	g := File{Cancel: f.Cancel, OnFinal: f.OnFinal}
+	defer g.Abort()
 	size, err := f.closeStreams()
 	if err == nil {
 		err = f.finishSize(size)
 	}
 	if err == nil {
-		err = f.copyAcross(size, apply)
+		err = f.copyAcross(&g, size)
 	}
 	f.file.Close() // its content is elsewhere by now
-	if e := f.remove(); err == nil {
+	if e := f.undo(); err == nil {
 		err = e
 	}
-	f.end()
+	if err == nil {
+		err = g.Commit(apply)
+	}
 	return err
 }
 
-func (f *File) copyAcross(size int64, apply func(*sys.File) error) error {
+func (f *File) copyAcross(g *File, size int64) error {
 	beside := *f.p
 	beside.TempDir = nil
 	beside.Counters = nil // every byte was counted once
-	g := File{Cancel: f.Cancel, OnFinal: f.OnFinal}
 	if err := g.Create(f.dir, f.name, size, f.perm, &beside); err != nil {
 		return err
 	}
-	if err := g.At(0).copyExtents(&f.file, size); err != nil {
-		return join(err, g.Abort())
-	}
-	return g.Commit(apply)
+	return g.At(0).copyExtents(&f.file, size)
 }
 
 // copyExtents copies the first size bytes of src, holes as holes. src belongs
