@@ -552,6 +552,9 @@ func identifyBy(st *Stat, open func() (*os.File, error)) {
 func retry(call, name string, f func() error) error {
 	for {
 		err := inject(call, name)
+		if err == errSkip {
+			return nil
+		}
 		if err == nil {
 			err = f()
 		}

@@ -1,6 +1,9 @@
 package sys
 
-import "sync/atomic"
+import (
+	"errors"
+	"sync/atomic"
+)
 
 // Op describes one system call about to be made: its name, the entry it works
 // on, and the bytes it would move (0 where it moves none).
@@ -15,7 +18,11 @@ type Op struct {
 type Fault struct {
 	Err   error
 	Short int
+	Skip  bool // the call is not made and said to be done: for those that give no value, as fsync
 }
+
+// errSkip is how a skipped call gets past inject to retry, which knows it.
+var errSkip = errors.New("a call that gives a value cannot be skipped")
 
 var hook atomic.Pointer[func(Op) Fault]
 
@@ -29,7 +36,11 @@ func Inject(f func(Op) Fault) (restore func()) {
 // inject asks the hook about a call that moves no bytes.
 func inject(call, name string) error {
 	if h := hook.Load(); h != nil {
-		return (*h)(Op{Call: call, Name: name}).Err
+		f := (*h)(Op{Call: call, Name: name})
+		if f.Skip {
+			return errSkip
+		}
+		return f.Err
 	}
 	return nil
 }
