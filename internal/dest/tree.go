@@ -49,10 +49,11 @@ func New(o Options) (*Tree, error) {
 	}
 	t.Write.Counters = o.Counters
 	t.Write.Ways = new(outfile.Ways)
-	if o.Write.Durability == outfile.SyncBatch && !o.DryRun {
+	t.Write.Durability = o.Write.Durability.Here()
+	if t.Write.Durability == outfile.SyncBatch && !o.DryRun {
 		t.Write.Batch = outfile.NewBatch(batchLimit)
 	}
-	if o.Write.Durability == outfile.SyncEach && !o.DryRun {
+	if t.Write.Durability == outfile.SyncEach && sys.CanSyncFS && !o.DryRun {
 		t.standing = outfile.NewBatch(0)
 	}
 	return t, nil

@@ -148,7 +148,7 @@ func (w *worker) giveWay(d *dest.Dir, target string, old *meta.Meta) (a report.A
 }
 
 // batched reports whether files are final at the flush of a batch only.
-func (e *engine) batched() bool { return e.Dest.Write.Durability == outfile.SyncBatch }
+func (e *engine) batched() bool { return e.dst.Write.Durability == outfile.SyncBatch }
 
 // onFinal is what happens once the copy has its final name, or nil where that is
 // nothing that cannot be done at once. durable says that it waits for a flush.

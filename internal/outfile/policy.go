@@ -45,6 +45,14 @@ const (
 	SyncEach                    // each file before the next step
 )
 
+// Here is what is done instead where whole file systems cannot be flushed.
+func (d Durability) Here() Durability {
+	if d == SyncBatch && !sys.CanSyncFS {
+		return SyncEach
+	}
+	return d
+}
+
 // Policy says how a file is written. The zero Policy is the usual one. It may
 // be shared by many files, also at the same time.
 type Policy struct {

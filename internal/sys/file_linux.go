@@ -233,6 +233,9 @@ func (f *File) DataSync() error { return f.do("sync", "fdatasync", unix.Fdatasyn
 // durable in one call, and no other. Without it only Sync of each file does.
 const SyncFSSupported = true
 
+// CanSyncFS says that SyncFS works on this system.
+const CanSyncFS = true
+
 // SyncFS makes everything on the file's file system durable.
 func (f *File) SyncFS() error { return f.do("syncfs", "syncfs", unix.Syncfs) }
 

@@ -218,6 +218,9 @@ func (f *File) sync() error {
 // durable in one call, and no other. Without it only Sync of each file does.
 const SyncFSSupported = false
 
+// CanSyncFS says that SyncFS works on this system.
+const CanSyncFS = false
+
 // SyncFS makes everything on the file's file system durable: no system but
 // Linux can.
 func (f *File) SyncFS() error {
