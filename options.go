@@ -1,6 +1,7 @@
 package haul
 
 import (
+	"io/fs"
 	"slices"
 
 	"github.com/gohaul/haul/internal/dest"
@@ -142,6 +143,7 @@ const (
 // what is already alike left alone.
 type Options struct {
 	Preserve      Preserve // 0 means PreserveAll
+	Require       Preserve // what must not be lost: where it cannot be set, that is an error and not a note
 	Compare       Compare
 	ModifyWindow  int64 // nanoseconds by which equal times may differ
 	Update        Update
@@ -159,13 +161,20 @@ type Options struct {
 	WriteSize   int // bytes a write call; 0 means chosen
 	MapSize     int // bytes a read window; 0 means chosen
 
-	Backup    Backup
-	Suffix    string // of simple backups; "" means "~"
-	Remove    bool   // remove a file that exists before its copy is made
-	Force     bool   // remove a file that exists if it cannot be opened (in place only)
-	NoReplace bool   // a directory and a file never replace each other, as with cp
-	KeepLinks bool   // a file with several names is written in place, so that all keep it
-	Contents  bool   // FIFOs and devices named as sources are read instead of made anew
+	Backup      Backup
+	Suffix      string // of simple backups; "" means "~"
+	Remove      bool   // remove a file that exists before its copy is made
+	Force       bool   // remove a file that exists if it cannot be opened (in place only)
+	NoReplace   bool   // a directory and a file never replace each other, as with cp
+	KeepLinks   bool   // a file with several names is written in place, so that all keep it
+	FreshMode   bool   // where the mode is not preserved, new entries get what any program gives (666 or 777 cut by umask), not the source's mode
+	DirLinks    bool   // a symbolic link to a directory that stands in the target is taken for the directory
+	Contents    bool   // FIFOs and devices named as sources are read instead of made anew
+	AllContents bool   // and those inside of directories
+
+	// Perm is what Create gives a finished file, whatever stood there and whatever
+	// the umask. 0 means as Create says.
+	Perm fs.FileMode
 
 	Workers int // directories copied at once; 0 means as many as pay
 	DryRun  bool
@@ -182,6 +191,7 @@ type Options struct {
 	// cannot take is noted, anything else is an error.
 	OnXattr    func(dst, src, attr string, err error) error
 	SkipXattrs []string // names of extended attributes that are not copied
+	KeepXattrs bool     // an entry that exists keeps those which its source lacks
 }
 
 // Pair is one source and the name its copy gets.
@@ -214,12 +224,12 @@ func (o *Options) job() (*local.Job, error) {
 				Sparse: o.Sparse, Reflink: o.Reflink, Durability: o.Durability,
 				Preallocate: o.Preallocate, WriteSize: o.WriteSize,
 			},
-			Meta:    meta.Policy{Which: preserve & meta.All, SkipXattrs: o.skipXattrs()},
-			InPlace: o.InPlace, Remove: o.Remove, Force: o.Force, Through: o.KeepLinks,
+			Meta:    meta.Policy{Which: preserve & meta.All, SkipXattrs: o.skipXattrs(), KeepXattrs: o.KeepXattrs},
+			InPlace: o.InPlace, Remove: o.Remove, Force: o.Force, Through: o.KeepLinks, Fresh: o.FreshMode, DirLinks: o.DirLinks,
 			Backup: o.Backup, Suffix: suffix, DryRun: o.DryRun, Counters: o.Counters,
 		},
 		Follow: o.Follow, OneFileSystem: o.OneFileSystem, Delete: o.Delete, Filter: rules,
-		Workers: o.Workers, MapSize: o.MapSize, Verify: o.Verify, Scan: o.Scan, Contents: o.Contents,
+		Workers: o.Workers, MapSize: o.MapSize, Verify: o.Verify, Require: o.Require & meta.All, Scan: o.Scan, Contents: o.Contents, AllContents: o.AllContents,
 		OnItem: o.OnItem, OnError: o.OnError, Confirm: o.Confirm, OnXattr: o.OnXattr,
 	}, nil
 }

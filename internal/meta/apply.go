@@ -179,7 +179,7 @@ func (a *application) xattrs(have bool) error {
 	for _, name := range old {
 		if name == AccessACL {
 			hasACL = true
-		} else if a.touches(name) && removable(name) && a.m.xattr(name) == nil {
+		} else if a.touches(name) && a.removes(name) && a.m.xattr(name) == nil {
 			if err := a.remove(name); err != nil {
 				return err
 			}
@@ -189,6 +189,11 @@ func (a *application) xattrs(have bool) error {
 		return nil
 	}
 	return a.access(hasACL)
+}
+
+// removes reports whether an attribute that the source lacks goes.
+func (a *application) removes(name string) bool {
+	return removable(name) && !(a.p.KeepXattrs && PartOf(name) == Xattrs)
 }
 
 func (a *application) touches(name string) bool {

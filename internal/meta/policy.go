@@ -15,6 +15,10 @@ type Policy struct {
 	// they would lend the wrong user's rights.
 	KeepSetID bool
 
+	// KeepXattrs leaves attributes that the source lacks on a target that has
+	// them. ACLs are not among them.
+	KeepXattrs bool
+
 	// SkipXattrs tells attributes that are neither set nor removed. nil: none.
 	SkipXattrs func(name string) bool
 
