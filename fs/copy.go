@@ -14,10 +14,13 @@ package fs
 import (
 	"context"
 	"errors"
+	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
+	"strings"
 	"sync"
+	"syscall"
 
 	"github.com/gohaul/haul"
 )
@@ -38,7 +41,8 @@ func WithFileSync() CopyFileOpt {
 // CopyFile copies the content of the source file to the target, by the cheapest
 // means the two file systems allow; holes stay holes. A new target gets mode 0666
 // before umask; one that exists keeps its inode, links, mode, owner and
-// attributes, and holds a part of the copy after an error. Symbolic links are
+// attributes, and holds a part of the copy after an error; a FIFO or a device is
+// written to. Symbolic links are
 // followed on both sides, on the target's also where they lead to nothing yet.
 // A source that is the target is refused: see haul.ErrSameFile.
 func CopyFile(target, source string, opts ...CopyFileOpt) error {
@@ -48,23 +52,33 @@ func CopyFile(target, source string, opts ...CopyFileOpt) error {
 			return err
 		}
 	}
-	return haul.CopyFile(context.Background(), behindLinks(target), source, &haul.Options{
-		Preserve: haul.PreserveNothing, Compare: haul.CompareNever,
-		InPlace: true, Contents: true, Durability: o.durability,
+	target, info := standing(target)
+	switch {
+	case info == nil || info.Mode().IsRegular():
+	case info.IsDir():
+		return &fs.PathError{Op: "open", Path: target, Err: syscall.EISDIR}
+	default:
+		return pour(target, source, info, o.durability)
+	}
+	return haul.CopyFile(context.Background(), target, source, &haul.Options{
+		Preserve: haul.PreserveNothing, FreshMode: true, Compare: haul.CompareNever,
+		InPlace: true, NoReplace: true, Contents: true, Durability: o.durability,
 	})
 }
 
-// behindLinks is where a dangling symbolic link leads to; any other path is
-// given back as it is. A loop of links is left for the copy to find.
-func behindLinks(path string) string {
+// standing is what a path leads to, nil for nothing yet, and the path itself,
+// or what a dangling symbolic link there leads to. Errors are left for the copy
+// to find.
+func standing(path string) (string, fs.FileInfo) {
 	at := path
 	for range maxLinks {
-		if _, err := os.Stat(at); !errors.Is(err, fs.ErrNotExist) {
-			return path
+		info, err := os.Stat(at)
+		if err == nil {
+			return at, info
 		}
 		to, err := os.Readlink(at)
 		if err != nil {
-			return at
+			return at, nil
 		}
 		if !filepath.IsAbs(to) {
 			dir, _ := filepath.Split(at)
@@ -72,7 +86,26 @@ func behindLinks(path string) string {
 		}
 		at = to
 	}
-	return path
+	return path, nil
+}
+
+// pour writes a file's content into what has no length to cut: a FIFO, a
+// terminal, a device.
+func pour(target, source string, info fs.FileInfo, d haul.Durability) error {
+	src, err := os.Open(source)
+	if err != nil {
+		return err
+	}
+	defer src.Close()
+	dst, err := os.OpenFile(target, os.O_WRONLY, 0)
+	if err != nil {
+		return err
+	}
+	_, err = io.Copy(dst, src)
+	if err == nil && d != haul.NoSync && info.Mode().Type() == fs.ModeDevice {
+		err = dst.Sync()
+	}
+	return errors.Join(err, dst.Close())
 }
 
 // XAttrErrorHandler transform a non-nil xattr error. Return nil to ignore an
@@ -135,7 +168,8 @@ func WithCopyDirSync() CopyDirOpt { return WithCopyFileSync() }
 //
 // Of what stands in dst already, files get the new content and keep their inode
 // and links, directories are merged, names that src lacks are left alone, and
-// symbolic links, FIFOs, sockets and devices give way. A directory and anything
+// symbolic links, FIFOs, sockets and devices give way; attributes that src lacks
+// stay. A directory and anything
 // else do not replace each other: that is an error. The first error ends the
 // copy; its cause is errors.Is and errors.As to be had.
 func CopyDir(dst, src string, opts ...CopyDirOpt) error {
@@ -148,8 +182,9 @@ func CopyDir(dst, src string, opts ...CopyDirOpt) error {
 	var turn sync.Mutex
 	return haul.CopyDir(context.Background(), dst, src, &haul.Options{
 		Compare: haul.CompareNever, InPlace: true, NoReplace: true, Durability: o.durability,
-		SkipXattrs: o.exclude,
+		Require: haul.PreserveOwner | haul.PreserveGroup, SkipXattrs: o.exclude, KeepXattrs: true,
 		OnXattr: func(dst, src, attr string, err error) error {
+			err = &fs.PathError{Op: strings.TrimSpace("copy xattr " + attr), Path: dst, Err: err}
 			if o.xattrError == nil {
 				return err
 			}
