@@ -29,7 +29,7 @@ type Pending struct {
 // Create begins to write the named file, of about size bytes (0 if that is not
 // known). A file that exists keeps its mode, owner and attributes; a new one gets
 // 0666 cut by umask. Of o, the policies on writing count: Sparse, InPlace,
-// Preallocate, Durability, WriteSize, Counters. A symbolic link is followed.
+// Preallocate, Durability, WriteSize, Counters, Perm. A symbolic link is followed.
 func Create(name string, size int64, o *Options) (*Pending, error) {
 	return create(name, size, 0, o)
 }
@@ -60,6 +60,7 @@ func create(name string, size int64, mode uint32, o *Options) (*Pending, error) 
 	if j.Dest.InPlace {
 		policy.Place = outfile.InPlace
 	}
+	policy.Durability = policy.Durability.Here()
 	if policy.Durability == outfile.SyncBatch {
 		p.batch = outfile.NewBatch(1)
 		policy.Batch = p.batch
@@ -74,6 +75,10 @@ func create(name string, size int64, mode uint32, o *Options) (*Pending, error) 
 	}
 	if p.old != nil {
 		perm &= 0o600
+	}
+	if o != nil && o.Perm != 0 {
+		p.mode = sys.Perm(o.Perm)
+		perm &= p.mode
 	}
 	if err := p.file.Create(p.dir, base, size, perm, &policy); err != nil {
 		p.dir.Close()
@@ -163,13 +168,24 @@ func (p *Pending) Commit() error {
 
 func (p *Pending) apply(f *sys.File) error {
 	if p.old == nil {
-		return nil
+		return p.chmod(f)
 	}
 	which := meta.Mode | meta.Owner | meta.Group | meta.Xattrs | meta.ACL
 	uid, gid := sys.Owner()
 	_, err := p.read.Apply(meta.Object{File: f}, p.old, &meta.Policy{Which: which},
 		meta.Have{UID: uid, GID: gid, Mode: sys.TypeRegular, Xattrs: true})
-	return err
+	if err != nil {
+		return err
+	}
+	return p.chmod(f)
+}
+
+// chmod sets the mode that was asked for, if one was.
+func (p *Pending) chmod(f *sys.File) error {
+	if p.mode == 0 {
+		return nil
+	}
+	return f.Chmod(p.mode)
 }
 
 // Abort gives the file up and removes what was written beside it. It does

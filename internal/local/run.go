@@ -218,9 +218,6 @@ func split(path string) (dir, name string) {
 	if name == "." || name == ".." || name == filepath.VolumeName(trimmed) && name != "" {
 		return path, ""
 	}
-	if dir == "" {
-		dir = "."
-	}
 	return dir, name
 }
 

@@ -38,12 +38,13 @@ func newDir(r *os.Root, parent *Dir, name string) *Dir {
 	return d
 }
 
-// OpenRoot opens the directory a path leads to, symbolic links followed.
+// OpenRoot opens the directory a path leads to, symbolic links followed; an
+// empty one means the working directory.
 func OpenRoot(path string) (*Dir, error) {
 	err := inject("openat", path)
 	var r *os.Root
 	if err == nil {
-		r, err = os.OpenRoot(path)
+		r, err = os.OpenRoot(here(path))
 	}
 	if err != nil {
 		return nil, &fs.PathError{Op: "open", Path: path, Err: bare(err)}
@@ -497,7 +498,7 @@ func typeOf(m fs.FileMode) uint32 {
 // Within reports whether the directory that path leads to is the one st
 // describes, or stands somewhere beneath it.
 func Within(path string, st *Stat) (bool, error) {
-	path, err := filepath.EvalSymlinks(path)
+	path, err := filepath.EvalSymlinks(here(path))
 	if err == nil {
 		path, err = filepath.Abs(path)
 	}

@@ -29,7 +29,7 @@ func (d *Dir) Retain() *Dir {
 // Path is the directory's path as the user would write it: for messages only.
 func (d *Dir) Path() string {
 	if d.parent == nil {
-		return d.name
+		return here(d.name)
 	}
 	return d.parent.Join(d.name)
 }
@@ -51,11 +51,20 @@ func (d *Dir) Join(name string) string {
 		sep(&b)
 		b.WriteString(name)
 	}
-	return b.String()
+	return here(b.String())
+}
+
+// here is the directory a root's path means: none at all is the working
+// directory, whose entries are then named without "./", as the user named them.
+func here(path string) string {
+	if path == "" {
+		return "."
+	}
+	return path
 }
 
 func sep(b *strings.Builder) {
-	if s := b.String(); s == "" || s[len(s)-1] != filepath.Separator {
+	if s := b.String(); s != "" && s[len(s)-1] != filepath.Separator {
 		b.WriteByte(filepath.Separator)
 	}
 }

@@ -12,7 +12,7 @@ import (
 // describes, or stands somewhere beneath it. It climbs by descriptors, so no
 // symbolic link and no length of a path can mislead it.
 func Within(path string, st *Stat) (bool, error) {
-	fd, err := unix.Open(path, unix.O_PATH|unix.O_DIRECTORY|unix.O_CLOEXEC, 0)
+	fd, err := unix.Open(here(path), unix.O_PATH|unix.O_DIRECTORY|unix.O_CLOEXEC, 0)
 	var below Stat
 	for err == nil {
 		var at Stat
