@@ -34,6 +34,7 @@ type FS struct {
 
 	room   *room
 	guest  bool     // a snapshot: room and host belong to another
+	cached bool     // what the device did not flush is lost by a snapshot
 	host   *FS      // the file system the image lies on, if it can be cloned
 	mount  []string // options
 	clones atomic.Int64
@@ -47,6 +48,7 @@ type config struct {
 	mkfs  []string
 	mount []string
 	clone bool
+	cache bool
 }
 
 // Mkfs adds arguments to mkfs, such as "-I", "128" for ext4's small inodes.
@@ -74,6 +76,14 @@ func For(kind string, opts ...Option) Option {
 // only a clone is a copy of one moment.
 func Cloneable() Option {
 	return func(c *config) { c.clone = true }
+}
+
+// Cached is Cloneable for a disk with a cache that a power cut empties: what was
+// written to the device since it was last flushed is not in a snapshot. The cache
+// is the page cache of the file system that the image lies on; a flush is an
+// fsync there, and the snapshot is taken beneath it.
+func Cached() Option {
+	return func(c *config) { c.clone, c.cache = true, true }
 }
 
 // Open makes a file system of kind (one of Kinds) with size bytes and mounts it.

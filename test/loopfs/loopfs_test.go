@@ -343,3 +343,55 @@ func TestMountFlags(t *testing.T) {
 		t.Errorf("%#x %q", flags, data)
 	}
 }
+
+// TestCachedLosesWhatWasNotFlushed writes to the mounted file system's device
+// without a flush, which only the snapshot of a disk without a cache holds.
+func TestCachedLosesWhatWasNotFlushed(t *testing.T) {
+	for _, cached := range []bool{false, true} {
+		opt := Cloneable()
+		if cached {
+			opt = Cached()
+		}
+		f := New(t, "ext4", 32<<20, opt)
+		write(t, f.Dir+"/a", bytes.Repeat([]byte("a"), 4096))
+		if err := syncTree(f.Dir); err != nil {
+			t.Fatal(err)
+		}
+		w, err := os.OpenFile(f.Dir+"/a", os.O_WRONLY, 0)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := w.Write(bytes.Repeat([]byte("b"), 4096)); err != nil {
+			t.Fatal(err)
+		}
+		const waitAll = unix.SYNC_FILE_RANGE_WAIT_BEFORE | unix.SYNC_FILE_RANGE_WRITE | unix.SYNC_FILE_RANGE_WAIT_AFTER
+		if err := unix.SyncFileRange(int(w.Fd()), 0, 0, waitAll); err != nil {
+			t.Fatal(err)
+		}
+		want := map[bool]byte{false: 'b', true: 'a'}
+		for _, sync := range []bool{false, true} {
+			s, err := f.Snapshot()
+			if err != nil {
+				t.Fatal(err)
+			}
+			got, err := os.ReadFile(s.Dir + "/a")
+			if err != nil || len(got) != 4096 || !sync && got[0] != want[cached] || sync && got[0] != 'b' {
+				t.Errorf("cached %v, synced %v: %.1q %v", cached, sync, got, err)
+			}
+			if err := errors.Join(s.Close(), w.Sync()); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if err := w.Close(); err != nil {
+			t.Error(err)
+		}
+	}
+}
+
+func syncTree(dir string) error {
+	d, err := os.Open(dir)
+	if err != nil {
+		return err
+	}
+	return errors.Join(unix.Syncfs(int(d.Fd())), d.Close())
+}

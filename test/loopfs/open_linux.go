@@ -26,7 +26,7 @@ func open(c *config, size int64) (_ *FS, err error) {
 	if c.clone && c.kind == "tmpfs" {
 		return nil, errors.New("has no image to clone")
 	}
-	f := &FS{Kind: c.kind, mount: c.mount}
+	f := &FS{Kind: c.kind, mount: c.mount, cached: c.cache}
 	defer func() {
 		if err != nil {
 			err = errors.Join(err, f.Close())
@@ -34,7 +34,11 @@ func open(c *config, size int64) (_ *FS, err error) {
 	}()
 	if c.clone {
 		// Room for the image, what the clones unshare, and the log.
-		if f.host, err = Open("xfs", 4*size+(1<<30)); err != nil {
+		var below []Option
+		if c.cache {
+			below = append(below, Cloneable())
+		}
+		if f.host, err = Open("xfs", 4*size+(1<<30), below...); err != nil {
 			return nil, err
 		}
 		f.room = f.host.room
@@ -60,6 +64,9 @@ func open(c *config, size int64) (_ *FS, err error) {
 	name := "fs"
 	if c.clone {
 		name = "guest" // "fs" is its host
+	}
+	if c.cache {
+		name = "cached" // and "guest" is its host
 	}
 	if err := f.attachAt(name); err != nil {
 		return nil, err
@@ -165,11 +172,14 @@ func (f *FS) Remount(options string) error {
 
 // Snapshot clones the image as it is at this moment, between two writes of the
 // device, and mounts the clone read-write, so that the journal is replayed. It
-// is the disk after a power cut, if the disk had no cache. Close it before f.
-// Safe for concurrent use.
+// is the disk after a power cut, if the disk had no cache, or after it lost its
+// cache if f was opened as Cached. Close it before f. Safe for concurrent use.
 func (f *FS) Snapshot() (_ *FS, err error) {
 	if f.host == nil {
 		return nil, errors.New("loopfs: Snapshot needs a file system opened as Cloneable")
+	}
+	if f.cached {
+		return f.cut()
 	}
 	name := fmt.Sprintf("snapshot%d", f.clones.Add(1))
 	s := &FS{Kind: f.Kind, room: f.room, guest: true, host: f.host, mount: f.mount}
@@ -186,6 +196,26 @@ func (f *FS) Snapshot() (_ *FS, err error) {
 		s.mount = append([]string{"nouuid"}, s.mount...) // the original is mounted with the same
 	}
 	return s, s.attachAt(name)
+}
+
+// cut takes the snapshot of the host as its own device is, which knows of the
+// image what was flushed.
+func (f *FS) cut() (_ *FS, err error) {
+	s := &FS{Kind: f.Kind, room: f.room, guest: true, mount: f.mount}
+	if s.host, err = f.host.Snapshot(); err != nil {
+		return nil, err
+	}
+	s.cached = true
+	s.Image = filepath.Join(s.host.Dir, filepath.Base(f.Image))
+	defer func() {
+		if err != nil {
+			err = errors.Join(fmt.Errorf("loopfs: %s: snapshot: %w", f.Kind, err), s.Close())
+		}
+	}()
+	if s.Kind == "xfs" {
+		s.mount = append([]string{"nouuid"}, s.mount...)
+	}
+	return s, s.attachAt(fmt.Sprintf("cut%d", f.clones.Add(1)))
 }
 
 func clone(from, to string) error {
@@ -215,6 +245,8 @@ func (f *FS) Close() error {
 		errs = append(errs, waitDetached(f.Device, f.Image))
 	}
 	switch {
+	case f.guest && f.cached:
+		errs = append(errs, f.host.Close()) // its own, and the image goes with it
 	case f.guest:
 		errs = append(errs, remove(f.Image))
 	case f.host != nil:
