@@ -1,0 +1,256 @@
+package filter
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io/fs"
+	"math/rand"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// needRsync ends the test in short mode, and fails it where rsync is missing.
+func needRsync(t *testing.T) {
+	t.Helper()
+	if testing.Short() {
+		t.Skip("compares with rsync: run without -short")
+	}
+	if _, err := exec.LookPath("rsync"); err != nil {
+		t.Fatal("this test compares with the installed rsync, and there is none: ", err)
+	}
+}
+
+// rsync runs the program in dir and gives the lines of its standard output.
+func rsync(t *testing.T, dir string, args ...string) ([]string, error) {
+	t.Helper()
+	cmd := exec.Command("rsync", args...)
+	cmd.Dir = dir
+	cmd.Env = append(os.Environ(), "HOME=/nonexistent", "CVSIGNORE=", "LC_ALL=C")
+	var out, errout bytes.Buffer
+	cmd.Stdout, cmd.Stderr = &out, &errout
+	if err := cmd.Run(); err != nil {
+		return nil, fmt.Errorf("rsync %q: %w\n%s", args, err, errout.String())
+	}
+	return strings.Split(strings.TrimSuffix(out.String(), "\n"), "\n"), nil
+}
+
+// makeTree writes files, and directories where the name ends in "/".
+func makeTree(t *testing.T, dir string, names map[string]string) {
+	t.Helper()
+	for name, content := range names {
+		full := filepath.Join(dir, name)
+		if strings.HasSuffix(name, "/") {
+			if err := os.MkdirAll(full, 0o755); err != nil {
+				t.Fatal(err)
+			}
+			continue
+		}
+		if err := os.MkdirAll(filepath.Dir(full), 0o755); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(full, []byte(content), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+func loaderAt(dir string) Loader {
+	return func(name string) ([]byte, error) {
+		if !filepath.IsAbs(name) {
+			name = filepath.Join(dir, name)
+		}
+		if st, err := os.Stat(name); err == nil && !st.Mode().IsRegular() {
+			return nil, fs.ErrNotExist
+		}
+		return os.ReadFile(name)
+	}
+}
+
+// shown gives what a transfer of root/start lists, directories with a "/".
+func shown(s *Scope, root, start string) (list []string, err error) {
+	s, err = s.Enter(start, loaderAt(filepath.Join(root, start)))
+	if err != nil {
+		return nil, err
+	}
+	entries, err := os.ReadDir(filepath.Join(root, start))
+	for _, e := range entries {
+		name := strings.TrimPrefix(start+"/"+e.Name(), "/")
+		if s.Check(name, e.IsDir()) == Exclude {
+			continue
+		}
+		if !e.IsDir() {
+			list = append(list, name)
+			continue
+		}
+		sub, err := shown(s, root, name)
+		if err != nil {
+			return nil, err
+		}
+		list = append(append(list, name+"/"), sub...)
+	}
+	return list, err
+}
+
+// deleted gives the files that go if the sender has nothing.
+func deleted(s *Scope, root, dir string, doomed bool) (list []string, err error) {
+	s, err = s.Enter(dir, loaderAt(filepath.Join(root, dir)))
+	if err != nil {
+		return nil, err
+	}
+	entries, err := os.ReadDir(filepath.Join(root, dir))
+	for _, e := range entries {
+		name := strings.TrimPrefix(dir+"/"+e.Name(), "/")
+		check := s.Check
+		if doomed {
+			check = s.CheckDoomed
+		}
+		if check(name, e.IsDir()) == Exclude {
+			continue
+		}
+		if !e.IsDir() {
+			list = append(list, name)
+			continue
+		}
+		sub, err := deleted(s, root, name, true)
+		if err != nil {
+			return nil, err
+		}
+		list = append(list, sub...)
+	}
+	return list, err
+}
+
+// scopeOf builds a list from --filter values, merge files relative to dir.
+func scopeOf(side Side, dir, abs string, rules ...string) (*Scope, error) {
+	l := NewList(Options{Load: loaderAt(dir)})
+	if err := l.Filter(rules...); err != nil {
+		return nil, err
+	}
+	return l.Root(side, abs)
+}
+
+func filterArgs(rules []string) []string {
+	args := []string{"-8nr"}
+	for _, r := range rules {
+		args = append(args, "--filter="+r)
+	}
+	return args
+}
+
+// sameAsRsync compares what both make of the tree dir/src, as sender and as receiver.
+func sameAsRsync(t *testing.T, dir string, rules ...string) {
+	t.Helper()
+	src := filepath.Join(dir, "src")
+	lines, err := rsync(t, dir, append(filterArgs(rules), "--out-format=%n", "src/", "none/")...)
+	s, ourErr := scopeOf(Sender, dir, src, rules...)
+	var ours []string
+	if ourErr == nil {
+		ours, ourErr = shown(s, src, "")
+	}
+	if (err != nil) != (ourErr != nil) {
+		t.Errorf("%q:\n rsync: %v\n ours: %v", rules, err, ourErr)
+		return
+	}
+	if err != nil {
+		return
+	}
+	theirs := slices.DeleteFunc(lines, func(l string) bool { return l == "./" || l == "" || strings.HasPrefix(l, "created directory") })
+	compare(t, "shown", rules, theirs, ours)
+
+	lines, err = rsync(t, dir, append(filterArgs(rules), "--delete", "--out-format=%n", "empty/", "src/")...)
+	if err != nil {
+		t.Errorf("%q: %v", rules, err)
+		return
+	}
+	theirs = theirs[:0]
+	for _, l := range lines {
+		if name, ok := strings.CutPrefix(l, "deleting "); ok && !strings.HasSuffix(name, "/") {
+			theirs = append(theirs, name)
+		}
+	}
+	s, err = scopeOf(Receiver, dir, src, rules...)
+	if err == nil {
+		ours, err = deleted(s, src, "", false)
+	}
+	if err != nil {
+		t.Errorf("%q: %v", rules, err)
+	}
+	compare(t, "deleted", rules, theirs, ours)
+}
+
+func compare(t *testing.T, what string, rules, theirs, ours []string) {
+	t.Helper()
+	slices.Sort(theirs)
+	slices.Sort(ours)
+	var diff []string
+	for _, name := range theirs {
+		if !slices.Contains(ours, name) {
+			diff = append(diff, "rsync only: "+name)
+		}
+	}
+	for _, name := range ours {
+		if !slices.Contains(theirs, name) {
+			diff = append(diff, "ours only: "+name)
+		}
+	}
+	if diff != nil {
+		t.Errorf("%s, rules %q:\n %s", what, rules, strings.Join(diff, "\n "))
+	}
+}
+
+var oddNames = []string{"a", "b", "ab", "aab", "a]", "[", "]", "-", "a-", "*", "**", "?", "\\", "a\\b", "!", "^", "A", "1", "a.o", ".x", "foo", "é", ":", "[a]", "a b", "b-c", "x[y"}
+
+// oddTree holds every odd name as a file, and three directories deep some of them as directories.
+func oddTree(t *testing.T) string {
+	dir := t.TempDir()
+	names := map[string]string{"empty/": ""}
+	for _, d := range []string{"", "a/", "a/b/", "b/a/", "foo/", "foo/a/b/", "ab/", "a-/[/"} {
+		for _, n := range oddNames {
+			names["src/"+d+n] = ""
+		}
+	}
+	for n := range names { // a name that is a directory elsewhere is no file
+		for m := range names {
+			if n != m && strings.HasPrefix(m, n+"/") {
+				delete(names, n)
+			}
+		}
+	}
+	makeTree(t, dir, names)
+	return dir
+}
+
+func randomPattern(r *rand.Rand) string {
+	atoms := []string{"a", "b", "ab", "foo", "/", "/", "*", "*", "**", "***", "?", "[ab]", "[!a]", "[^a-]", "[]a]", "[a-c]", "\\", "\\*", "[[:alpha:]]", "[[:nope:]]", "[", "]", "-", "!", ".", "[\\]]", "[a\\-c]", "[[:digit:]a]", "[a-", "[--b]", "[:a]", "[[a]", "[[:a]", "[z-a]", "[a-\\c]", "[]-a]", "[/]", "[!/]", "é", ":", "^", "x", "[a-c-e]", "[\\", "[[:alpha:]-b]", "[!]", "[!]a]", "[[:alpha:", "[[:alpha:]", "[!!]", "[^^]", "[a-[:digit:]]"}
+	var b strings.Builder
+	for range 1 + r.Intn(5) {
+		b.WriteString(atoms[r.Intn(len(atoms))])
+	}
+	return b.String()
+}
+
+func TestRandomPatternsAsRsync(t *testing.T) {
+	needRsync(t)
+	dir := oddTree(t)
+	seed := int64(1)
+	n := 150
+	if s := os.Getenv("FILTER_SEED"); s != "" {
+		fmt.Sscan(s, &seed, &n)
+	}
+	r := rand.New(rand.NewSource(seed))
+	for range n {
+		var rules []string
+		for range 1 + r.Intn(2) {
+			mods := []string{"-", "-", "-", "+", "-!", "-s", "-r", "-p", "P", "-/", "+/"}
+			rules = append(rules, mods[r.Intn(len(mods))]+" "+randomPattern(r))
+		}
+		sameAsRsync(t, dir, rules...)
+	}
+}
+
+var _ = errors.Is
