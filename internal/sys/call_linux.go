@@ -45,13 +45,14 @@ func openat(fd int, name string, flags int, perm uint32) (int, error) {
 			return -1, err
 		}
 		r, _, e := unix.Syscall6(unix.SYS_OPENAT, uintptr(fd), uintptr(unsafe.Pointer(&c[0])), uintptr(flags|unix.O_CLOEXEC|unix.O_LARGEFILE), uintptr(perm), 0, 0)
-		if e == unix.EINTR {
-			continue
-		}
-		if e != 0 {
+		switch {
+		case e == 0:
+			return int(r), nil
+		case e == unix.EINTR:
+		case (e == unix.EMFILE || e == unix.ENFILE) && openDirs.shed():
+		default:
 			return -1, e
 		}
-		return int(r), nil
 	}
 }
 
@@ -71,6 +72,15 @@ func statx(fd int, c *cname, flags int, st *Stat) error {
 		Mtime: Time{x.Mtime.Sec, int32(x.Mtime.Nsec)},
 		Ctime: Time{x.Ctime.Sec, int32(x.Ctime.Nsec)},
 	}
+	return nil
+}
+
+func fstatat(fd int, name string, flags int, st *Stat) error {
+	var s unix.Stat_t
+	if err := unix.Fstatat(fd, name, &s, flags); err != nil {
+		return err
+	}
+	*st = statOf(&s)
 	return nil
 }
 

@@ -17,7 +17,8 @@ import (
 // entry, never a path, and no method follows a symbolic link unless it says so:
 // what a Dir changes stands beneath it.
 //
-// A Dir may be used by many goroutines. Its descriptor may be closed while it
+// A Dir may be used by many goroutines, but read (Read, Rewind) by one at a time.
+// Its descriptor may be closed while it
 // is idle and opened again on demand (see parking_linux.go), so a tree may be
 // deeper than the process may have files open.
 type Dir struct {
@@ -30,17 +31,17 @@ type Dir struct {
 	recent atomic.Bool // used since the clock's hand last passed
 
 	mu       sync.Mutex // held while parking and reopening
-	dev, ino uint64     // known once parked
-	cookie   int64      // where Read goes on
-	slot     int        // in the table of open directories
+	dev, ino uint64     // known once parked; under mu
+	cookie   int64      // where Read goes on; written between enter and leave
+	slot     int        // in the table of open directories, under its lock
 }
 
 const dirFlags = unix.O_RDONLY | unix.O_DIRECTORY | unix.O_CLOEXEC | unix.O_LARGEFILE
 
 // OpenRoot opens the directory a path leads to, symbolic links followed. The
-// path may be longer than PATH_MAX.
+// path may be longer than PATH_MAX; an empty one means the working directory.
 func OpenRoot(path string) (*Dir, error) {
-	fd, err := openLong(path)
+	fd, err := openLong(here(path))
 	if err != nil {
 		return nil, &fs.PathError{Op: "open", Path: path, Err: err}
 	}
@@ -62,7 +63,7 @@ func openLong(path string) (int, error) {
 		if cut == 0 {
 			cut = 1
 		}
-		fd, err := unix.Openat(at, path[:cut], unix.O_PATH|unix.O_DIRECTORY|unix.O_CLOEXEC, 0)
+		fd, err := openPart(at, path[:cut], unix.O_PATH|unix.O_DIRECTORY|unix.O_CLOEXEC)
 		if at != unix.AT_FDCWD {
 			unix.Close(at)
 		}
@@ -74,18 +75,21 @@ func openLong(path string) (int, error) {
 			path = "."
 		}
 	}
-	var fd int
-	var err error
-	for {
-		fd, err = unix.Openat(at, path, dirFlags, 0)
-		if err != unix.EINTR {
-			break
-		}
-	}
+	fd, err := openPart(at, path, dirFlags)
 	if at != unix.AT_FDCWD {
 		unix.Close(at)
 	}
 	return fd, err
+}
+
+// openPart opens a path that may have many parts.
+func openPart(at int, path string, flags int) (int, error) {
+	for {
+		fd, err := unix.Openat(at, path, flags, 0)
+		if err != unix.EINTR {
+			return fd, err
+		}
+	}
 }
 
 // OpenDir opens the directory an entry is. A symbolic link is refused (ENOTDIR).
@@ -95,28 +99,29 @@ func (d *Dir) OpenDir(name string) (*Dir, error) {
 		return nil, d.pathErr("open", name, err)
 	}
 	d.refs.Add(1)
-	sub := &Dir{fd: fd, parent: d, name: name}
+	sub := &Dir{fd: fd, parent: d, name: strings.Clone(name)} // name may live in a buffer of Read
 	sub.refs.Store(1)
 	openDirs.add(sub)
 	return sub, nil
 }
 
 // OpenDirFollow opens the directory an entry leads to, symbolic links followed:
-// for reading sources only, the one place where a user may ask for it.
+// for reading sources only, the one place where a user may ask for it. What is
+// behind a link is never parked.
 func (d *Dir) OpenDirFollow(name string) (*Dir, error) {
-	var c cname
-	if err := c.set(name); err != nil {
-		return nil, d.pathErr("open", name, err)
+	sub, err := d.OpenDir(name)
+	if err == nil || !NotDir(err) {
+		return sub, err
 	}
 	var fd int
-	err := d.do("openat", name, func(at int) (err error) {
+	err = d.do("openat", name, func(at int) (err error) {
 		fd, err = unix.Openat(at, name, dirFlags, 0)
 		return err
 	})
 	if err != nil {
 		return nil, d.pathErr("open", name, err)
 	}
-	sub := &Dir{fd: fd, name: d.Join(name)}
+	sub = &Dir{fd: fd, name: d.Join(name)}
 	sub.refs.Store(1)
 	return sub, nil
 }
@@ -191,7 +196,8 @@ func (d *Dir) With(f func(*File) error) error {
 	return f(&File{fd: at, dir: d, name: "."})
 }
 
-// Open opens an entry into f. The flags are those of open(2); a symbolic link
+// Open opens an entry into f, which keeps name for messages: it must stay valid
+// while f is open. The flags are those of open(2); a symbolic link
 // is refused (ELOOP), a FIFO without a peer never blocks, umask applies to perm.
 func (d *Dir) Open(f *File, name string, flags int, perm uint32) error {
 	return d.open(f, name, flags|unix.O_NOFOLLOW, perm)
@@ -235,6 +241,9 @@ func (d *Dir) stat(name string, flags int, st *Stat) error {
 		for {
 			if err = inject("statx", name); err == nil {
 				err = statx(at, &c, flags, st)
+			}
+			if err == unix.ENOSYS { // Linux before 4.11, and sandboxes
+				err = fstatat(at, name, flags, st)
 			}
 			if err != unix.EINTR {
 				break
@@ -316,10 +325,16 @@ func (d *Dir) RenameNew(old string, to *Dir, name string) error {
 			return err
 		}
 		// The file system lacks the flag: a link fails on an existing name too.
-		if err := unix.Linkat(a, old, b, name, 0); err != nil {
-			return err
+		err = unix.Linkat(a, old, b, name, 0)
+		if err == nil {
+			return unix.Unlinkat(a, old, 0)
 		}
-		return unix.Unlinkat(a, old, 0)
+		// A directory has no second name, and replaces nothing but an empty one.
+		var st unix.Stat_t
+		if err == unix.EPERM && unix.Fstatat(b, name, &st, unix.AT_SYMLINK_NOFOLLOW) == unix.ENOENT {
+			return unix.Renameat(a, old, b, name)
+		}
+		return err
 	})
 }
 
@@ -396,21 +411,21 @@ func (d *Dir) SyncFS() error {
 // Read appends the next entries of the directory to list, as many as buf takes,
 // "." and ".." left out; it appends none only at the end. Names live in buf.
 func (d *Dir) Read(buf []byte, list []Dirent) ([]Dirent, error) {
+	before := len(list)
 	for {
 		n := 0
+		// The position is noted before the directory may be parked again.
 		err := d.do("getdents64", ".", func(at int) (err error) {
 			n, err = unix.Getdents(at, buf)
+			if err == nil {
+				list = d.parse(buf[:n], list)
+			}
 			return err
 		})
 		if err != nil {
 			return list, d.pathErr("readdir", ".", err)
 		}
-		if n == 0 {
-			return list, nil
-		}
-		before := len(list)
-		list = d.parse(buf[:n], list)
-		if len(list) > before {
+		if n == 0 || len(list) > before {
 			return list, nil
 		}
 	}
@@ -418,9 +433,11 @@ func (d *Dir) Read(buf []byte, list []Dirent) ([]Dirent, error) {
 
 // Rewind makes Read start over.
 func (d *Dir) Rewind() error {
-	d.cookie = 0
 	return d.pathErr("seek", ".", d.do("lseek", ".", func(at int) error {
 		_, err := unix.Seek(at, 0, unix.SEEK_SET)
+		if err == nil {
+			d.cookie = 0
+		}
 		return err
 	}))
 }

@@ -32,17 +32,34 @@ func openDirLimit() int {
 	return max(16, int(r.Cur)/4)
 }
 
+// add takes in a directory that was just opened and parks others for it.
 func (t *dirTable) add(d *Dir) {
 	t.mu.Lock()
 	d.slot = len(t.dirs)
 	t.dirs = append(t.dirs, d)
-	for tries := 2 * len(t.dirs); len(t.dirs) > t.limit && tries > 0; tries-- {
+	t.shrink(t.limit, d)
+	t.mu.Unlock()
+}
+
+// shed parks half of what is open and reports whether it parked anything: the
+// process has run out of descriptors.
+func (t *dirTable) shed() bool {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	before := len(t.dirs)
+	t.shrink(before/2, nil)
+	return len(t.dirs) < before
+}
+
+// shrink parks idle directories other than keep until limit are open or the hand
+// has passed all of them twice: once to forget that they were used.
+func (t *dirTable) shrink(limit int, keep *Dir) {
+	for tries := 2 * len(t.dirs); len(t.dirs) > limit && tries > 0; tries-- {
 		t.hand = (t.hand + 1) % len(t.dirs)
-		if old := t.dirs[t.hand]; old != d && !old.recent.Swap(false) && old.park() {
+		if old := t.dirs[t.hand]; old != keep && !old.recent.Swap(false) && old.park() {
 			t.drop(old)
 		}
 	}
-	t.mu.Unlock()
 }
 
 func (t *dirTable) remove(d *Dir) {
