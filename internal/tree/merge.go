@@ -12,7 +12,8 @@ type Pair struct {
 }
 
 // Merge walks two trees in step, both ordered as Walk orders them. An error of
-// either side is yielded with the pair whose entry it belongs to.
+// either side is yielded with its entry; since a directory that cannot be listed
+// comes twice, a pair that comes with an error may lack a side that is there.
 func Merge(a, b iter.Seq2[Entry, error]) iter.Seq2[Pair, error] {
 	return func(yield func(Pair, error) bool) {
 		left, right := pull(a), pull(b)

@@ -46,7 +46,9 @@ type Entry struct {
 
 // Walk yields the root and all beneath it, parents first, each directory's
 // entries ordered by name. What cannot be read is yielded with an error, after
-// which the walk goes on unless the caller stops it.
+// which the walk goes on unless the caller stops it; a directory that cannot be
+// listed comes twice, the second time with the error. What vanishes meanwhile is
+// left out. Of a loop of followed links the first turn is yielded, not entered.
 func Walk(ctx context.Context, root *sys.Dir, o Options) iter.Seq2[Entry, error] {
 	return func(yield func(Entry, error) bool) {
 		w := walker{ctx: ctx, o: o, yield: yield, buf: make([]byte, BatchSize)}
@@ -57,6 +59,9 @@ func Walk(ctx context.Context, root *sys.Dir, o Options) iter.Seq2[Entry, error]
 			}
 			return w.reader.Fill(meta.Object{File: f}, o.Want, &e.Meta)
 		})
+		if err == nil {
+			err = root.Rewind() // somebody may have listed it before
+		}
 		w.dev = e.Meta.Dev
 		if yield(e, err) && err == nil {
 			w.dir(root, "", []sys.Stat{e.Meta.Stat})
@@ -77,7 +82,7 @@ type walker struct {
 // trail of directories above it is kept only to find loops of followed links.
 func (w *walker) dir(d *sys.Dir, prefix string, trail []sys.Stat) bool {
 	names, err := w.names(d)
-	if err != nil && !w.yield(Entry{Path: strings.TrimSuffix(prefix, "/"), Dir: d, Name: "."}, err) {
+	if err != nil && !w.yield(Entry{Path: cmp.Or(strings.TrimSuffix(prefix, "/"), "."), Dir: d, Name: "."}, err) {
 		return false
 	}
 	for _, name := range names {
@@ -118,6 +123,9 @@ func (w *walker) entry(e Entry, trail []sys.Stat) bool {
 		trail = append(trail, e.Meta.Stat)
 	}
 	sub, err := open(e.Name)
+	if sys.IsNotExist(err) {
+		return true
+	}
 	if err != nil {
 		return w.yield(e, err)
 	}
@@ -126,15 +134,29 @@ func (w *walker) entry(e Entry, trail []sys.Stat) bool {
 }
 
 func (w *walker) read(e *Entry) error {
-	if w.o.Follow {
-		if err := e.Dir.Stat(e.Name, &e.Meta.Stat); err == nil {
-			return w.reader.Fill(meta.Object{Dir: e.Dir, Name: e.Name}, w.o.Want, &e.Meta)
-		}
-	}
 	if err := e.Dir.Lstat(e.Name, &e.Meta.Stat); err != nil {
 		return err
 	}
+	var to sys.Stat
+	if w.o.Follow && e.Meta.IsSymlink() && e.Dir.Stat(e.Name, &to) == nil {
+		e.Meta.Stat = to
+		return w.followed(e)
+	}
 	return w.reader.Fill(meta.Object{Dir: e.Dir, Name: e.Name}, w.o.Want, &e.Meta)
+}
+
+// followed reads the attributes of what a symbolic link leads to. What is
+// neither a file nor a directory has none that can be read without opening it.
+func (w *walker) followed(e *Entry) error {
+	if w.o.Want&(meta.Xattrs|meta.ACL) == 0 || !e.Meta.IsDir() && !e.Meta.IsRegular() {
+		return nil
+	}
+	var f sys.File
+	if err := e.Dir.OpenFollow(&f, e.Name, sys.ReadOnly); err != nil {
+		return err
+	}
+	defer f.Close()
+	return w.reader.Fill(meta.Object{File: &f}, w.o.Want, &e.Meta)
 }
 
 // names lists a directory in order. The names share one string, so that a
