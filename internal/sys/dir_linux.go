@@ -442,10 +442,19 @@ func (d *Dir) Rewind() error {
 	}))
 }
 
+// direntHead is how unix.Dirent begins: that type is longer than an entry, and
+// the last one of a buffer has nothing behind it.
+type direntHead struct {
+	Ino    uint64
+	Off    int64
+	Reclen uint16
+	Type   uint8
+}
+
 func (d *Dir) parse(buf []byte, list []Dirent) []Dirent {
 	for len(buf) > 0 {
-		e := (*unix.Dirent)(unsafe.Pointer(&buf[0]))
-		raw := buf[unsafe.Offsetof(e.Name):e.Reclen]
+		e := (*direntHead)(unsafe.Pointer(&buf[0]))
+		raw := buf[unsafe.Offsetof(unix.Dirent{}.Name):e.Reclen]
 		d.cookie = e.Off
 		n := 0
 		for n < len(raw) && raw[n] != 0 {
