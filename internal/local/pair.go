@@ -68,7 +68,7 @@ func (w *worker) target(path string, src *sys.Stat) (*dest.Dir, string, error) {
 	}
 	var st sys.Stat
 	there, err := d.Look(name, &st)
-	if err != nil || !there || !st.IsSymlink() || w.Dest.Remove || src.IsSymlink() || w.Rules.Form != plan.FormCopy {
+	if err != nil || !there || !st.IsSymlink() || w.Dest.Remove || w.Dest.Backup != dest.BackupNone || src.IsSymlink() || w.Rules.Form != plan.FormCopy {
 		return d, name, err
 	}
 	if w.Rules.Update == plan.UpdateNone || w.Rules.Update == plan.UpdateNoneFail {

@@ -208,7 +208,7 @@ func (w *worker) decide(n *node, name, target string) error {
 		return err
 	}
 	action := plan.Decide(&w.src, old, &w.Rules)
-	if old != nil && same(&w.src.Stat, &old.Stat) && action != plan.Skip {
+	if old != nil && action != plan.Skip && (same(&w.src.Stat, &old.Stat) || w.leadsTo(n, name, old)) {
 		return w.sameFile(n, name, target, action)
 	}
 	if action == plan.Compared {
@@ -229,6 +229,14 @@ func (w *worker) targets(n *node, name, target string, old *meta.Meta) (err erro
 		old.Target, err = n.dst.Readlink(target)
 	}
 	return err
+}
+
+// leadsTo reports whether the source is a symbolic link to the very file that
+// its copy would replace: then nothing would be left of it.
+func (w *worker) leadsTo(n *node, name string, old *meta.Meta) bool {
+	var led sys.Stat
+	return w.src.IsSymlink() && !old.IsSymlink() && w.Dest.Backup == dest.BackupNone &&
+		n.src.Stat(name, &led) == nil && same(&led, &old.Stat)
 }
 
 // sameFile is for a source and a target that are one file already.
