@@ -29,6 +29,11 @@ func (d *Dir) Make(name string, m *meta.Meta) (*Dir, error) {
 	if err := d.entered(); err != nil {
 		return nil, err
 	}
+	if d.tree.umask&0o700 != 0 { // it took our own rights
+		if err := d.Chmod(name, (perm|0o700)&^(d.tree.umask&0o077)); err != nil {
+			return nil, err
+		}
+	}
 	sub, err := d.OpenDir(name)
 	if err != nil {
 		return nil, err
@@ -47,7 +52,7 @@ func (d *Dir) Make(name string, m *meta.Meta) (*Dir, error) {
 // fresh describes a directory just made without asking the kernel: where no
 // default ACL and no set-gid bit are inherited, all of it is known.
 func (d *Dir) fresh(sub *sys.Dir, perm uint32) *Dir {
-	mode := sys.TypeDir | (perm|0o700)&^d.tree.umask
+	mode := sys.TypeDir | (perm|0o700)&^(d.tree.umask&0o077)
 	return &Dir{
 		Dir: sub, tree: d.tree, made: true, group: d.tree.gid, dev: d.dev,
 		have: meta.Have{UID: d.tree.uid, GID: d.tree.gid, Mode: mode},
@@ -63,7 +68,7 @@ func (d *Dir) dirPerm(m *meta.Meta) uint32 {
 		}
 		return m.Mode & 0o777
 	}
-	return meta.SafeCreatePerm(m, &d.tree.Meta, d.tree.uid, d.group)
+	return d.safePerm(m, &d.tree.Meta)
 }
 
 // enter opens the directory that stands at name; nil, nil means that nothing
@@ -75,12 +80,12 @@ func (d *Dir) enter(name string) (*Dir, error) {
 	if err != nil || !there {
 		return nil, err
 	}
-	lent := false
-	if st.IsDir() && st.Mode&0o700 != 0o700 && st.UID == d.tree.uid && d.tree.uid != 0 && !d.tree.DryRun {
-		if err := d.Chmod(name, st.Mode|0o700); err != nil {
-			return nil, err
-		}
-		lent = true
+	if d.tree.DryRun && !st.IsDir() && !(st.IsSymlink() && d.tree.DirLinks) {
+		return nil, nil // it would have been removed
+	}
+	lent, err := d.unlock(name, &st)
+	if err != nil {
+		return nil, err
 	}
 	open := d.OpenDir
 	if st.IsSymlink() && d.tree.DirLinks {
@@ -98,6 +103,15 @@ func (d *Dir) enter(name string) (*Dir, error) {
 		n.have.Mode = st.Mode // what Leave goes back to
 	}
 	return n, err
+}
+
+// unlock opens up a directory that we own and may not write in, and reports
+// whether it did.
+func (d *Dir) unlock(name string, st *sys.Stat) (lent bool, err error) {
+	if !st.IsDir() || st.Mode&0o700 == 0o700 || st.UID != d.tree.uid || d.tree.uid == 0 || d.tree.DryRun {
+		return false, nil
+	}
+	return true, d.Chmod(name, st.Mode|0o700)
 }
 
 // Leave sets the directory's metadata for good. It is called when nothing

@@ -59,7 +59,7 @@ func (w *Writer) Create(d *Dir, name string, size int64, src *meta.Meta, old *sy
 		if err := w.inherit(d, name, old); err != nil {
 			return err
 		}
-		perm = meta.SafeCreatePerm(w.src, &w.which, t.uid, d.group)
+		perm = d.safePerm(w.src, &w.which)
 		w.have.Mode = sys.TypeRegular | perm&^t.umask
 	}
 	err := w.File.Create(d.Dir, name, size, perm, &w.policy)
@@ -68,6 +68,44 @@ func (w *Writer) Create(d *Dir, name string, size int64, src *meta.Meta, old *sy
 			w.have = meta.Have{UID: t.uid, GID: d.group, Mode: sys.TypeRegular | perm&^t.umask, Xattrs: d.acl}
 			err = w.File.Create(d.Dir, name, size, perm, &w.policy)
 		}
+	}
+	if err == nil && (d.acl || w.place == outfile.InPlace) {
+		err = w.guard(t.uid)
+	}
+	return err
+}
+
+// guard looks at a file whose mode is not what it was created with, since it
+// stood there before or a default ACL had a say, and takes from it, before the
+// first byte, what nobody will have at the end.
+func (w *Writer) guard(uid uint32) error {
+	f := w.File.Sys()
+	var st sys.Stat
+	err := f.Stat(&st)
+	if err == nil {
+		w.have.UID, w.have.GID, w.have.Mode = st.UID, st.GID, st.Mode
+		err = w.narrow(f, uid)
+	}
+	if err != nil {
+		w.File.Abort() // nothing was written; that error is the one that counts
+	}
+	return err
+}
+
+func (w *Writer) narrow(f *sys.File, uid uint32) error {
+	have := w.have
+	size, err := f.GetXattr(meta.AccessACL, nil)
+	have.Xattrs = err == nil && size > 0
+	perm := meta.SafeWritePerm(w.src, &w.which, have)
+	if perm == have.Mode&sys.PermMask {
+		return nil
+	}
+	err = f.Chmod(perm)
+	switch {
+	case err == nil:
+		w.have.Mode = have.Mode&sys.TypeMask | perm
+	case (sys.NotPermitted(err) || sys.NotSupported(err)) && (uid == 0 || uid == have.UID):
+		return nil // a file system without modes
 	}
 	return err
 }
@@ -80,7 +118,16 @@ func (d *Dir) filePerm(m *meta.Meta) uint32 {
 		}
 		return m.Mode & 0o777
 	}
-	return meta.SafeCreatePerm(m, &d.tree.Meta, d.tree.uid, d.group)
+	return d.safePerm(m, &d.tree.Meta)
+}
+
+// safePerm is the widest mode to create m's copy with. A default ACL may let in
+// whom the source's ACL does not.
+func (d *Dir) safePerm(m *meta.Meta, p *meta.Policy) uint32 {
+	if d.acl {
+		return meta.SafeCreatePerm(m, p, meta.Unknown, meta.Unknown)
+	}
+	return meta.SafeCreatePerm(m, p, d.tree.uid, d.group)
 }
 
 // inherit lets a file that is replaced by rename hand on what the source does
@@ -159,7 +206,7 @@ func (d *Dir) Touch(s *Setter, name string, src *meta.Meta, have *meta.Meta) (ch
 		return true, 0, nil
 	}
 	p := s.Policy
-	p.Which = which & (differs | meta.Mtime | meta.Atime)
+	p.Which = which & (meta.Dependent(differs) | meta.Mtime | meta.Atime)
 	skipped, err = s.Apply(meta.Object{Dir: d.Dir, Name: name}, src, &p,
 		meta.Have{UID: have.UID, GID: have.GID, Mode: have.Mode, Xattrs: true})
 	if err == nil {

@@ -86,6 +86,13 @@ func (d *Dir) node(s *Setter, name string, m *meta.Meta, there bool, make func(a
 		}
 		perm := d.filePerm(m) &^ d.tree.umask
 		have := meta.Have{UID: d.tree.uid, GID: d.group, Mode: m.Mode&sys.TypeMask | perm, Xattrs: d.acl}
+		if d.acl && !m.IsSymlink() { // then it had a say in the mode
+			var st sys.Stat
+			if err := d.Lstat(at, &st); err != nil {
+				return err
+			}
+			have.Mode = st.Mode
+		}
 		var err error
 		skipped, err = s.Apply(meta.Object{Dir: d.Dir, Name: at}, m, &s.Policy, have)
 		return err
