@@ -28,7 +28,8 @@ const opaqueMark = ".wh..opq"
 //
 // A whiteout is told as a delete, if the base has what it covers. Of an opaque
 // directory, one that was emptied or made anew, the file ".wh..opq" in it is told
-// as deleted before the directory itself, whether there is one or not: no name
+// as deleted before the directory itself, whether there is one or not, unless the
+// base has something else than a directory there: no name
 // that begins with ".wh." can be a file's, so a receiver that puts the whiteout
 // prefix before what is deleted arrives at the opaque whiteout ".wh..wh..opq" of
 // https://github.com/opencontainers/image-spec/blob/v1.0/layer.md#whiteouts.
@@ -111,7 +112,7 @@ func (o *overlay) entry(e *tree.Entry) error {
 		return err
 	}
 	kind := overlayKind(old, &e.Meta.Stat)
-	if opaque {
+	if opaque && (old == nil || old.IsDir()) { // of anything else nothing stays when it gives way
 		if kind == ChangeKindAdd {
 			err = o.parent()
 		}
