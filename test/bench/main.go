@@ -72,7 +72,7 @@ func benchMain(args []string) error {
 // report. It fails if a row could not be measured; a missed target is a result.
 func (b *bench) measure(chosen []row, limit time.Duration, out string) error {
 	start := time.Now()
-	var rep report
+	rep := report{Quick: b.quick}
 	failed := 0
 	for _, r := range chosen {
 		began := time.Now()

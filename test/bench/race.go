@@ -3,6 +3,8 @@ package main
 import (
 	"errors"
 	"os"
+	"path/filepath"
+	"sync"
 	"time"
 )
 
@@ -85,7 +87,27 @@ func (c contender) count(s sample) (float64, error) {
 	return s.Wall.Seconds(), nil
 }
 
-// remove clears a destination and waits until that is over.
+// remove clears a destination, directories side by side, and waits until that
+// is over.
 func (b *bench) remove(v *volume, name string) error {
-	return errors.Join(os.RemoveAll(v.path(name)), v.settle())
+	names, err := filepath.Glob(filepath.Join(v.path(name), "*"))
+	if err != nil {
+		return err
+	}
+	todo := make(chan string)
+	var wg sync.WaitGroup
+	var errs [2]error
+	for i := range errs {
+		wg.Go(func() {
+			for path := range todo {
+				errs[i] = errors.Join(errs[i], os.RemoveAll(path))
+			}
+		})
+	}
+	for _, path := range names {
+		todo <- path
+	}
+	close(todo)
+	wg.Wait()
+	return errors.Join(errs[0], errs[1], os.RemoveAll(v.path(name)), v.settle())
 }

@@ -14,6 +14,7 @@ import (
 // report is what one run of the benchmark found.
 type report struct {
 	Machine  machine
+	Quick    bool
 	Took     time.Duration
 	Verdicts []Verdict
 	Times    []timing
@@ -46,6 +47,9 @@ func (r *report) markdown(plots []plot) []byte {
 	fmt.Fprintf(&b, "# Benchmark\n\nWritten by `make bench`. %s, haul %s, %s; %d of %d promises reached.\n\n",
 		m.Date, m.Haul, m.Go, r.count(reachedOutcome), len(r.Verdicts)-r.count(shownOutcome))
 	fmt.Fprintf(&b, "Linux %s, %s, %d cores, %s of memory. %s.\n\n", m.Kernel, m.CPU, m.Cores, m.Memory, strings.Join(m.Tools, "; "))
+	if r.Quick {
+		b.WriteString("**Small sizes (-quick): this shows that the rows work and says nothing about speed.**\n\n")
+	}
 	b.WriteString(method)
 	b.WriteString("\n## Promises\n\n| work | file system | measured | haul | other | ratio | promised | |\n|---|---|---|--:|--:|--:|--:|---|\n")
 	for _, v := range r.Verdicts {

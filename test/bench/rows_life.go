@@ -1,6 +1,11 @@
 package main
 
-import "slices"
+import (
+	"fmt"
+	"io/fs"
+	"path/filepath"
+	"slices"
+)
 
 // batch: what durability costs.
 func batch(m *measure) error {
@@ -109,8 +114,22 @@ func million(dirs int) func(*measure) error {
 			return outs[0].err
 		}
 		m.under("peak memory", outs[0].peak(), "B", 150*mib)
+		if n, err := countFiles(dst); err != nil || n != files {
+			return fmt.Errorf("the copy has %d files of %d: %v", n, files, err)
+		}
 		return nil
 	}
+}
+
+func countFiles(root string) (int, error) {
+	n := 0
+	err := filepath.WalkDir(root, func(_ string, d fs.DirEntry, err error) error {
+		if err == nil && d.Type().IsRegular() {
+			n++
+		}
+		return err
+	})
+	return n, err
 }
 
 func (o outcome) peak() float64 {
