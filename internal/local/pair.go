@@ -79,7 +79,7 @@ func (w *worker) target(path string, src *sys.Stat) (*dest.Dir, string, error) {
 		return nil, "", &fs.PathError{Op: "create", Path: path, Err: ErrDangling}
 	}
 	if err != nil {
-		return nil, "", err
+		return nil, "", &fs.PathError{Op: "create", Path: path, Err: bare(err)}
 	}
 	dir, name = split(real)
 	d, err = w.targetDir(dir)
