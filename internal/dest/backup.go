@@ -3,8 +3,6 @@ package dest
 import (
 	"strconv"
 	"strings"
-
-	"github.com/gohaul/haul/internal/sys"
 )
 
 // BackupKind says what becomes of a file that is about to be replaced.
@@ -51,12 +49,7 @@ func (d *Dir) SetAside(name string, keep bool) (string, error) {
 func (d *Dir) lastBackup(name string) (int, error) {
 	last := 0
 	err := d.Each(func(n string) error {
-		rest, ok := strings.CutPrefix(n, name+".~")
-		if !ok {
-			return nil
-		}
-		digits, ok := strings.CutSuffix(rest, "~")
-		if k, err := strconv.Atoi(digits); ok && err == nil && k > last {
+		if of, k := number(n); of == name && k > last {
 			last = k
 		}
 		return nil
@@ -64,9 +57,22 @@ func (d *Dir) lastBackup(name string) (int, error) {
 	return last, err
 }
 
-// SameFile reports whether a name leads to the very file st describes.
-func (d *Dir) SameFile(name string, st *sys.Stat) bool {
-	var mine sys.Stat
-	there, err := d.Look(name, &mine)
-	return err == nil && there && mine.Same(st)
+// Numbered reports whether a name is that of a numbered backup.
+func Numbered(name string) bool {
+	_, k := number(name)
+	return k > 0
+}
+
+// number takes the name of a numbered backup apart; 0 for any other name.
+func number(backup string) (of string, k int) {
+	rest, ok := strings.CutSuffix(backup, "~")
+	i := strings.LastIndex(rest, ".~")
+	if !ok || i < 0 {
+		return "", 0
+	}
+	k, err := strconv.Atoi(rest[i+2:])
+	if err != nil || k < 0 || rest[i+2] == '+' {
+		return "", 0
+	}
+	return rest[:i], k
 }

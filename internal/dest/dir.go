@@ -98,6 +98,7 @@ func (d *Dir) enter(name string) (*Dir, error) {
 	n, err := d.tree.adopt(sub, false)
 	if n != nil && lent {
 		n.lent = true
+		n.was.Mode = st.Mode
 	}
 	if n != nil && lent && d.tree.Meta.Which&meta.Mode == 0 {
 		n.have.Mode = st.Mode // what Leave goes back to
@@ -115,27 +116,64 @@ func (d *Dir) unlock(name string, st *sys.Stat) (lent bool, err error) {
 }
 
 // Leave sets the directory's metadata for good. It is called when nothing
-// beneath will change any more. The parts that this user may not set are
-// returned. Under SyncEach the entries are durable when it returns.
-func (d *Dir) Leave(s *Setter, m *meta.Meta) (skipped meta.Mask, err error) {
-	if d.Dir == nil || d.tree.DryRun {
-		return 0, nil
+// beneath will change any more. changed reports whether a directory that stood
+// there before was not like m; one that still is is left alone. The parts that
+// this user may not set are returned. Under SyncEach the entries are durable
+// when it returns.
+func (d *Dir) Leave(s *Setter, m *meta.Meta) (changed bool, skipped meta.Mask, err error) {
+	if d.Dir == nil || d.made && d.tree.DryRun {
+		return false, 0, nil
 	}
-	err = d.With(func(f *sys.File) error {
-		if err := d.giveBack(f, m); err != nil {
-			return err
+	alike := false
+	err = d.With(func(f *sys.File) (err error) {
+		if !d.made {
+			if changed, alike, err = d.differs(f, s, m); err != nil || d.tree.DryRun {
+				return err
+			}
 		}
-		var err error
-		skipped, err = s.Apply(meta.Object{File: f}, m, &s.Policy, d.have)
+		if !alike {
+			if err = d.giveBack(f, m); err == nil {
+				skipped, err = s.Apply(meta.Object{File: f}, m, &s.Policy, d.have)
+			}
+		}
 		if err == nil && d.tree.Write.Durability == syncEach {
 			err = f.Sync()
 		}
 		return err
 	})
-	if err == nil {
+	switch {
+	case err != nil:
+	case alike:
+		err = d.Standing()
+	default:
 		err = d.note()
 	}
-	return skipped, err
+	return changed, skipped, err
+}
+
+// differs compares a directory that existed with the source's, as it was when it
+// was opened and as it is. The time of access alone is no difference.
+func (d *Dir) differs(f *sys.File, s *Setter, m *meta.Meta) (changed, alike bool, err error) {
+	which := d.tree.Meta.Which
+	var now meta.Meta
+	if err := f.Stat(&now.Stat); err != nil {
+		return false, false, err
+	}
+	if err := s.Fill(meta.Object{File: f}, which&(meta.Xattrs|meta.ACL), &now); err != nil {
+		return false, false, err
+	}
+	alike = meta.Diff(m, &now, which)&^meta.Atime == 0 && !d.lent
+	now.Stat = d.was
+	return meta.Diff(m, &now, which)&^meta.Atime != 0, alike, nil
+}
+
+// GiveUp is Leave for a job that was cancelled: it only takes back what was
+// lent to us.
+func (d *Dir) GiveUp() error {
+	if d.Dir == nil || d.tree.DryRun || d.made || !d.lent {
+		return nil
+	}
+	return d.With(func(f *sys.File) error { return f.Chmod(d.was.Mode) })
 }
 
 // giveBack takes away what was lent to us while we wrote in the directory, if

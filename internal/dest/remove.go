@@ -6,16 +6,22 @@ import (
 	"github.com/gohaul/haul/internal/sys"
 )
 
-// RemoveAll removes an entry and, if it is a directory, all beneath it. Each entry
-// removed is told, deepest first. Only what Prune and a replacement need comes
-// here.
-func (d *Dir) RemoveAll(ctx context.Context, name string, st *sys.Stat, told func(path string, st *sys.Stat)) error {
+// Spare tells what must not be removed from a directory. Nil spares nothing.
+type Spare interface {
+	Keeps(name string, isDir bool) bool
+	Enter(d *Dir, name string) (Spare, error) // for the directory d, that is name
+}
+
+// RemoveAll removes an entry and, if it is a directory, all beneath it that is
+// not spared. Each entry removed is told, deepest first. gone is false if
+// something was spared, and so stays with all above it.
+func (d *Dir) RemoveAll(ctx context.Context, name string, st *sys.Stat, spare Spare, told func(path string, st *sys.Stat)) (gone bool, err error) {
 	if err := ctx.Err(); err != nil {
-		return err
+		return false, err
 	}
 	if st.IsDir() && d.Dir != nil {
-		if err := d.empty(ctx, name, told); err != nil {
-			return err
+		if gone, err := d.empty(ctx, name, st, spare, told); err != nil || !gone {
+			return false, err
 		}
 	}
 	if !d.idle() {
@@ -24,31 +30,47 @@ func (d *Dir) RemoveAll(ctx context.Context, name string, st *sys.Stat, told fun
 			remove = d.RemoveDir
 		}
 		if err := remove(name); err != nil {
-			return err
+			return false, err
 		}
 		if err := d.note(); err != nil {
-			return err
+			return false, err
 		}
 	}
 	told(d.Join(name), st)
-	return nil
+	return true, nil
 }
 
-func (d *Dir) empty(ctx context.Context, name string, told func(string, *sys.Stat)) error {
+func (d *Dir) empty(ctx context.Context, name string, st *sys.Stat, spare Spare, told func(string, *sys.Stat)) (gone bool, err error) {
+	if _, err := d.unlock(name, st); err != nil {
+		return false, err
+	}
 	sub, err := d.OpenDir(name)
 	if err != nil {
-		return err
+		return false, err
 	}
 	n := &Dir{Dir: sub, tree: d.tree}
 	defer n.Close()
-	return n.Each(func(name string) error {
+	if spare != nil {
+		if spare, err = spare.Enter(n, name); err != nil {
+			return false, err
+		}
+	}
+	gone = true
+	err = n.Each(func(name string) error {
 		var st sys.Stat
 		there, err := n.Look(name, &st)
 		if err != nil || !there {
 			return err
 		}
-		return n.RemoveAll(ctx, name, &st, told)
+		if spare != nil && spare.Keeps(name, st.IsDir()) {
+			gone = false
+			return nil
+		}
+		all, err := n.RemoveAll(ctx, name, &st, spare, told)
+		gone = gone && all
+		return err
 	})
+	return gone, err
 }
 
 // Each calls f with every name in the directory. What f removes is gone, what

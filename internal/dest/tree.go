@@ -97,6 +97,7 @@ type Dir struct {
 	group    uint32 // of new entries
 	dev      uint64
 	have     meta.Have
+	was      sys.Stat    // as it stood there before this run
 	lent     bool        // its mode was widened so that we may write in it
 	noted    atomic.Bool // its file system will be flushed
 }
@@ -124,6 +125,7 @@ func (t *Tree) adopt(d *sys.Dir, made bool) (*Dir, error) {
 		if err := f.Stat(&st); err != nil {
 			return err
 		}
+		n.was = st
 		n.have = meta.Have{UID: st.UID, GID: st.GID, Mode: st.Mode, Xattrs: !made}
 		n.group, n.dev = t.gid, st.Dev
 		if st.Mode&sys.ModeSetGID != 0 {

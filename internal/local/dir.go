@@ -4,7 +4,9 @@ import (
 	"errors"
 	"io/fs"
 	"slices"
+	"strings"
 
+	"github.com/gohaul/haul/internal/dest"
 	"github.com/gohaul/haul/internal/meta"
 	"github.com/gohaul/haul/internal/plan"
 	"github.com/gohaul/haul/internal/report"
@@ -23,7 +25,8 @@ func (w *worker) enter(n *node, name string) {
 	}
 	w.began(c)
 	if w.OneFileSystem && c.meta.Dev != n.dev {
-		w.release(c) // a mount point is made, but not entered
+		c.bad.Store(true)
+		w.release(c) // a mount point is made, but not entered, and nothing is deleted there
 		return
 	}
 	w.listing(c)
@@ -117,10 +120,15 @@ func (w *worker) twin(n, c *node) (ok bool, err error) {
 // began counts and tells a directory whose twin is open.
 func (w *worker) began(n *node) {
 	w.found(&n.meta.Stat)
-	if w.OnItem == nil || n.existed {
-		return
+	if !n.existed {
+		w.tellDir(n, report.Made)
 	}
-	w.item(report.Item{Action: report.Made, Source: n.src.Path(), Target: n.dst.Path(), Mode: n.meta.Mode})
+}
+
+func (w *worker) tellDir(n *node, a report.Action) {
+	if w.OnItem != nil {
+		w.item(report.Item{Action: a, Source: n.src.Path(), Target: n.dst.Path(), Mode: n.meta.Mode})
+	}
 }
 
 // release says that one thing beneath n is done. The last one leaves the
@@ -141,15 +149,39 @@ func (w *worker) leave(n *node) {
 			w.prune(n)
 		}
 		w.at(n, ".", ".")
-		skipped, err := n.dst.Leave(w.read, &n.meta)
+		changed, skipped, err := n.dst.Leave(w.read, &n.meta)
 		if err != nil {
 			w.fail(n.src.Path(), err)
 		}
 		w.skippedMeta(n.dst, ".", skipped)
+		if changed && err == nil {
+			w.count.Touched.Add(1)
+			w.tellDir(n, report.Touched)
+		}
+	}
+	if !ok && !n.named {
+		n.dst.GiveUp() // the cause of the end is the error that counts
 	}
 	if err := errors.Join(n.src.Close(), n.dst.Close()); err != nil && ok {
 		w.fail(n.dst.Path(), err)
 	}
+}
+
+// spared reports whether an entry stays though the source lacks it: a backup, or
+// a mount point where the job keeps to one file system.
+func (w *worker) spared(n *node, name string, old *sys.Stat) bool {
+	if w.OneFileSystem && old.IsDir() && old.Dev != n.dst.Dev() {
+		return true
+	}
+	switch w.Dest.Backup {
+	case dest.BackupNone:
+		return false
+	case dest.BackupSimple, dest.BackupExisting:
+		if strings.HasSuffix(name, w.Dest.Suffix) {
+			return true
+		}
+	}
+	return dest.Numbered(name)
 }
 
 // prune removes what stands in the twin and not in the source. It asks the
@@ -168,10 +200,10 @@ func (w *worker) prune(n *node) {
 		if err != nil && !sys.IsNotExist(err) {
 			return err
 		}
-		if n.protected(name, old.IsDir()) {
+		if n.protected(name, old.IsDir()) || w.spared(n, name, &old) {
 			return nil
 		}
-		if err := n.dst.RemoveAll(w.ctx, name, &old, w.deleted); err != nil {
+		if _, err := n.dst.RemoveAll(w.ctx, name, &old, n.doomed(), w.deleted); err != nil {
 			w.fail(n.dst.Join(name), err)
 		}
 		return w.ctx.Err()

@@ -6,6 +6,7 @@ import (
 	"path/filepath"
 	"strings"
 
+	"github.com/gohaul/haul/internal/dest"
 	"github.com/gohaul/haul/internal/filter"
 	"github.com/gohaul/haul/internal/sys"
 )
@@ -63,6 +64,34 @@ func (n *node) excluded(name string, isDir bool) bool {
 // protected reports whether the rules keep an entry of the twin from deletion.
 func (n *node) protected(name string, isDir bool) bool {
 	return n.scope.keep != nil && n.scope.keep.Check(n.sub(name), isDir) == filter.Exclude
+}
+
+// doomed is what the rules keep inside of a directory of the twin that is to go.
+func (n *node) doomed() dest.Spare {
+	if n.scope.keep == nil {
+		return nil
+	}
+	return &doomed{n.scope.keep, n.path}
+}
+
+type doomed struct {
+	scope *filter.Scope
+	path  string
+}
+
+func (s *doomed) Keeps(name string, isDir bool) bool {
+	if s.path != "" {
+		name = s.path + "/" + name
+	}
+	return s.scope.CheckDoomed(name, isDir) == filter.Exclude
+}
+
+func (s *doomed) Enter(d *dest.Dir, name string) (dest.Spare, error) {
+	if s.path != "" {
+		name = s.path + "/" + name
+	}
+	scope, err := s.scope.Enter(name, loader(d.Dir))
+	return &doomed{scope, name}, err
 }
 
 // loader reads merge files that stand in d, or anywhere if they are named by an

@@ -356,7 +356,8 @@ func (w *worker) clear(d *dest.Dir, name string, src, old *meta.Meta) error {
 		}
 		return &fs.PathError{Op: "replace", Path: d.Join(name), Err: err}
 	}
-	return d.RemoveAll(w.ctx, name, &old.Stat, w.deleted)
+	_, err := d.RemoveAll(w.ctx, name, &old.Stat, nil, w.deleted)
+	return err
 }
 
 // deleted tells that an entry was removed.
