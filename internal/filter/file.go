@@ -32,7 +32,8 @@ type gatherer struct {
 	load    Loader
 	rules   []Rule
 	cleared bool // a clear rule was met: what was in force before is void
-	depth   int
+	depth   int  // of merge files
+	perDir  bool // the source is a per-directory file
 }
 
 // add takes one rule. From where it was read decides what an error may show.
@@ -53,6 +54,8 @@ func (g *gatherer) add(r Rule, from *source, line int) error {
 	if g.options.DeleteExcluded && r.Kind != KindDirMerge && r.Mods&modSides == 0 {
 		r.Mods |= ModSender
 	}
+	// As in rsync, what a file named in a per-directory file says begins at the transfer root.
+	r.local = g.perDir && g.depth == 0
 	if r.Kind == KindDirMerge && hasDirMerge(g.rules, r.baseName()) {
 		return nil
 	}

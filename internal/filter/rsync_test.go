@@ -2,9 +2,7 @@ package filter
 
 import (
 	"bytes"
-	"errors"
 	"fmt"
-	"io/fs"
 	"math/rand"
 	"os"
 	"os/exec"
@@ -59,81 +57,6 @@ func makeTree(t *testing.T, dir string, names map[string]string) {
 	}
 }
 
-func loaderAt(dir string) Loader {
-	return func(name string) ([]byte, error) {
-		if !filepath.IsAbs(name) {
-			name = filepath.Join(dir, name)
-		}
-		if st, err := os.Stat(name); err == nil && !st.Mode().IsRegular() {
-			return nil, fs.ErrNotExist
-		}
-		return os.ReadFile(name)
-	}
-}
-
-// shown gives what a transfer of root/start lists, directories with a "/".
-func shown(s *Scope, root, start string) (list []string, err error) {
-	s, err = s.Enter(start, loaderAt(filepath.Join(root, start)))
-	if err != nil {
-		return nil, err
-	}
-	entries, err := os.ReadDir(filepath.Join(root, start))
-	for _, e := range entries {
-		name := strings.TrimPrefix(start+"/"+e.Name(), "/")
-		if s.Check(name, e.IsDir()) == Exclude {
-			continue
-		}
-		if !e.IsDir() {
-			list = append(list, name)
-			continue
-		}
-		sub, err := shown(s, root, name)
-		if err != nil {
-			return nil, err
-		}
-		list = append(append(list, name+"/"), sub...)
-	}
-	return list, err
-}
-
-// deleted gives the files that go if the sender has nothing.
-func deleted(s *Scope, root, dir string, doomed bool) (list []string, err error) {
-	s, err = s.Enter(dir, loaderAt(filepath.Join(root, dir)))
-	if err != nil {
-		return nil, err
-	}
-	entries, err := os.ReadDir(filepath.Join(root, dir))
-	for _, e := range entries {
-		name := strings.TrimPrefix(dir+"/"+e.Name(), "/")
-		check := s.Check
-		if doomed {
-			check = s.CheckDoomed
-		}
-		if check(name, e.IsDir()) == Exclude {
-			continue
-		}
-		if !e.IsDir() {
-			list = append(list, name)
-			continue
-		}
-		sub, err := deleted(s, root, name, true)
-		if err != nil {
-			return nil, err
-		}
-		list = append(list, sub...)
-	}
-	return list, err
-}
-
-// scopeOf builds a list from --filter values, merge files relative to dir.
-func scopeOf(side Side, dir, abs string, rules ...string) (*Scope, error) {
-	l := NewList(Options{Load: loaderAt(dir)})
-	if err := l.Filter(rules...); err != nil {
-		return nil, err
-	}
-	return l.Root(side, abs)
-}
-
 func filterArgs(rules []string) []string {
 	args := []string{"-8nr"}
 	for _, r := range rules {
@@ -142,15 +65,15 @@ func filterArgs(rules []string) []string {
 	return args
 }
 
-// sameAsRsync compares what both make of the tree dir/src, as sender and as receiver.
-func sameAsRsync(t *testing.T, dir string, rules ...string) {
+// sameAsRsync compares what both make of a tree, as sender and as receiver.
+// The names of the tree are below a directory that holds src and empty.
+func sameAsRsync(t *testing.T, w *world, rules ...string) {
 	t.Helper()
-	src := filepath.Join(dir, "src")
-	lines, err := rsync(t, dir, append(filterArgs(rules), "--out-format=%n", "src/", "none/")...)
-	s, ourErr := scopeOf(Sender, dir, src, rules...)
+	lines, err := rsync(t, w.base, append(filterArgs(rules), "--out-format=%n", "src/", "none/")...)
+	s, ourErr := w.root(Sender, rules...)
 	var ours []string
 	if ourErr == nil {
-		ours, ourErr = shown(s, src, "")
+		ours, ourErr = w.shown(s, "")
 	}
 	if (err != nil) != (ourErr != nil) {
 		t.Errorf("%q:\n rsync: %v\n ours: %v", rules, err, ourErr)
@@ -162,20 +85,20 @@ func sameAsRsync(t *testing.T, dir string, rules ...string) {
 	theirs := slices.DeleteFunc(lines, func(l string) bool { return l == "./" || l == "" || strings.HasPrefix(l, "created directory") })
 	compare(t, "shown", rules, theirs, ours)
 
-	lines, err = rsync(t, dir, append(filterArgs(rules), "--delete", "--out-format=%n", "empty/", "src/")...)
+	lines, err = rsync(t, w.base, append(filterArgs(rules), "--delete", "--out-format=%n", "empty/", "src/")...)
 	if err != nil {
 		t.Errorf("%q: %v", rules, err)
 		return
 	}
-	theirs = theirs[:0]
+	theirs = nil
 	for _, l := range lines {
 		if name, ok := strings.CutPrefix(l, "deleting "); ok && !strings.HasSuffix(name, "/") {
 			theirs = append(theirs, name)
 		}
 	}
-	s, err = scopeOf(Receiver, dir, src, rules...)
+	s, err = w.root(Receiver, rules...)
 	if err == nil {
-		ours, err = deleted(s, src, "", false)
+		ours, err = w.deleted(s, "", false)
 	}
 	if err != nil {
 		t.Errorf("%q: %v", rules, err)
@@ -206,8 +129,7 @@ func compare(t *testing.T, what string, rules, theirs, ours []string) {
 var oddNames = []string{"a", "b", "ab", "aab", "a]", "[", "]", "-", "a-", "*", "**", "?", "\\", "a\\b", "!", "^", "A", "1", "a.o", ".x", "foo", "é", ":", "[a]", "a b", "b-c", "x[y"}
 
 // oddTree holds every odd name as a file, and three directories deep some of them as directories.
-func oddTree(t *testing.T) string {
-	dir := t.TempDir()
+func oddTree(t *testing.T) *world {
 	names := map[string]string{"empty/": ""}
 	for _, d := range []string{"", "a/", "a/b/", "b/a/", "foo/", "foo/a/b/", "ab/", "a-/[/"} {
 		for _, n := range oddNames {
@@ -221,8 +143,21 @@ func oddTree(t *testing.T) string {
 			}
 		}
 	}
+	return realWorld(t, names)
+}
+
+// realWorld is a world that is on disk, too.
+func realWorld(t *testing.T, names map[string]string) *world {
+	dir := t.TempDir()
 	makeTree(t, dir, names)
-	return dir
+	return newWorld(dir, names)
+}
+
+func TestTreesAsRsync(t *testing.T) {
+	needRsync(t)
+	for _, c := range treeCases {
+		sameAsRsync(t, realWorld(t, c.tree()), c.rules...)
+	}
 }
 
 func randomPattern(r *rand.Rand) string {
@@ -236,7 +171,7 @@ func randomPattern(r *rand.Rand) string {
 
 func TestRandomPatternsAsRsync(t *testing.T) {
 	needRsync(t)
-	dir := oddTree(t)
+	w := oddTree(t)
 	seed := int64(1)
 	n := 150
 	if s := os.Getenv("FILTER_SEED"); s != "" {
@@ -249,8 +184,6 @@ func TestRandomPatternsAsRsync(t *testing.T) {
 			mods := []string{"-", "-", "-", "+", "-!", "-s", "-r", "-p", "P", "-/", "+/"}
 			rules = append(rules, mods[r.Intn(len(mods))]+" "+randomPattern(r))
 		}
-		sameAsRsync(t, dir, rules...)
+		sameAsRsync(t, w, rules...)
 	}
 }
-
-var _ = errors.Is

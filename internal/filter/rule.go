@@ -47,7 +47,7 @@ const (
 
 	modSides   = ModSender | ModReceiver
 	modBare    = ModOnlyExclude | ModOnlyInclude | ModCVS
-	modHandOn  = ModAbsolute | ModPerishable | modSides // what a merge rule hands to the rules of its file
+	modHandOn  = ModAbsolute | ModNegate | ModPerishable | modSides // what a merge rule, or -C, hands to the rules of its file
 	modOfMerge = ModNoInherit | ModWordSplit | ModOnlyExclude | ModOnlyInclude | ModExcludeSelf
 )
 
@@ -87,6 +87,8 @@ type Rule struct {
 	Kind    Kind
 	Mods    Mods
 	Pattern string // pattern or file name, verbatim; "" for KindClear and for "-C"
+
+	local bool // stood in a per-directory file: a leading "/" means its directory
 }
 
 // Parse reads one rule in the full syntax, as --filter takes it:

@@ -128,7 +128,7 @@ func (s *Scope) compile(rules []Rule, owner int) (entries []entry, xattr bool, e
 				e.verdict = Include
 			}
 			e.negate, e.perishable, e.xattr = r.Mods&ModNegate != 0, r.Mods&ModPerishable != 0, r.Mods&ModXattr != 0
-			e.pattern = compile(r.Pattern, r.Mods&ModAbsolute != 0, owner >= 0)
+			e.pattern = compile(r.Pattern, r.Mods&ModAbsolute != 0, r.local)
 			xattr = xattr || e.xattr
 		}
 		entries = append(entries, e)
@@ -196,7 +196,7 @@ func (s *Scope) readSlot(i int, place chain, load Loader, prefix string, share b
 	if len(data) == 0 && !drop {
 		return s, nil
 	}
-	g := gatherer{options: s.options, load: func(name string) ([]byte, error) { return load(s.nestedName(name, prefix)) }}
+	g := gatherer{options: s.options, perDir: true, load: func(name string) ([]byte, error) { return load(s.nestedName(name, prefix)) }}
 	if err := g.read(&source{name: prefix + sl.base, data: string(data), rule: sl.rule}); err != nil {
 		return nil, err
 	}
