@@ -1,7 +1,6 @@
 package outfile
 
 import (
-	"errors"
 	"strings"
 	"sync"
 
@@ -193,7 +192,7 @@ func (r *rename) finish(err error) error {
 
 // Discard removes what waits, for a job that is given up, and lets go of all
 // file systems. done is told cause.
-func (b *Batch) Discard(cause error) error {
+func (b *Batch) Discard(cause error) {
 	b.flushing.Lock()
 	defer b.flushing.Unlock()
 	b.mu.Lock()
@@ -204,7 +203,7 @@ func (b *Batch) Discard(cause error) error {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	b.failed = ManyError{}
-	return b.release()
+	b.release()
 }
 
 // Close flushes, and then makes all names durable: what the batch was given is
@@ -218,15 +217,15 @@ func (b *Batch) Close() error {
 			err = e
 		}
 	}
-	return join(err, b.release())
+	b.release()
+	return err
 }
 
-// release lets go of all file systems. The caller holds mu.
-func (b *Batch) release() error {
-	var errs []error
+// release lets go of all file systems. Closing a directory that was only read
+// can lose nothing. The caller holds mu.
+func (b *Batch) release() {
 	for i := range b.touched {
-		errs = append(errs, b.touched[i].dir.Close())
+		b.touched[i].dir.Close()
 	}
 	b.touched = nil
-	return errors.Join(errs...)
 }

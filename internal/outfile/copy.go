@@ -87,7 +87,8 @@ func (f *File) gaveUp(by way, err error) {
 // Copy says that the next n bytes are those of src from off on: a region of
 // data, not a hole. They go through the kernel if the policy allows it and it
 // pays. Where an old file stands they are compared, and only blocks that differ
-// are written. ErrShrank says that src ended early: what it had was copied.
+// are written. ErrShrank says that src ended early: what it had was copied, and
+// the stream may go on.
 func (s *Stream) Copy(src *sys.File, off, n int64) error {
 	if s.err == nil && s.f.p.Reflink == ReflinkAlways {
 		return s.copyShared(src, off, n)
@@ -104,7 +105,7 @@ func (s *Stream) Copy(src *sys.File, off, n int64) error {
 		room := s.room()
 		got := s.readSome(src, room[:min(int64(len(room)), n)], off)
 		if got == 0 && s.err == nil {
-			return s.fail(shrank(src))
+			return shrank(src) // which leaves the stream as good as it was
 		}
 		s.clean = false
 		s.grow(got)

@@ -70,9 +70,11 @@ type play struct {
 	counters report.Counters
 }
 
+func newRand(seed uint64) *rand.Rand { return rand.New(rand.NewPCG(seed, 1)) }
+
 func runVerbs(t *testing.T, path string, seed uint64) bool {
 	t.Helper()
-	p := &play{r: rand.New(rand.NewPCG(seed, 1))}
+	p := &play{r: newRand(seed)}
 	p.policy = Policy{
 		Sparse:      Sparse(p.r.IntN(3)),
 		Place:       Place(p.r.IntN(3)),
