@@ -66,7 +66,7 @@ func (d *Dir) dirPerm(m *meta.Meta) uint32 {
 		if d.tree.Fresh {
 			return 0o777
 		}
-		return m.Mode & 0o777
+		return m.Mode & (0o777 | sys.ModeSticky)
 	}
 	return d.safePerm(m, &d.tree.Meta)
 }

@@ -7,7 +7,7 @@ import (
 	"github.com/gohaul/haul/internal/sys"
 )
 
-// form makes of a regular file what was asked for instead of a copy.
+// form makes of an entry what was asked for instead of a copy.
 func (w *worker) form(n *node, name, target string, old *meta.Meta) error {
 	if err := n.src.Lstat(name, &w.src.Stat); err != nil {
 		return err
@@ -53,33 +53,26 @@ func (w *worker) form(n *node, name, target string, old *meta.Meta) error {
 
 // emptyFile makes an empty file that has the source's metadata.
 func (w *worker) emptyFile(n *node, name, target string) error {
-	w.src.Xattrs = nil
-	if err := w.read.Fill(meta.Object{Dir: n.src, Name: name}, w.want, &w.src); err != nil {
+	if err := w.fill(n, name); err != nil {
 		return err
 	}
 	w.found(&w.src.Stat)
-	if n.dst.Dir != nil && !w.Dest.DryRun {
-		if err := w.out.Create(n.dst, target, 0, &w.src, nil); err != nil {
-			return err
-		}
-		defer w.out.Abort()
-		skipped, err := w.out.Commit()
-		if err != nil {
-			return err
-		}
-		w.skippedMeta(n.dst, target, skipped)
+	if n.dst.Dir == nil || w.Dest.DryRun {
+		w.report(n, report.Made, name, target, "")
+		return nil
 	}
-	w.report(n, report.Made, name, target, "")
-	return nil
+	if err := w.out.Create(n.dst, target, 0, &w.src, nil); err != nil {
+		return err
+	}
+	defer w.out.Abort()
+	return w.finish(n, name, target, outcome{action: report.Made, durable: true})
 }
 
 // other makes a symbolic link, a FIFO, a socket or a device anew.
 func (w *worker) other(n *node, name, target string, old *meta.Meta) error {
-	w.src.Xattrs = nil
 	if err := w.read.Fill(meta.Object{Dir: n.src, Name: name}, w.want, &w.src); err != nil {
 		return err
 	}
-	w.found(&w.src.Stat)
 	if w.src.Nlink > 1 && w.keepLinks() {
 		if done, err := w.linked(n, name, target, old); done || err != nil {
 			return err
@@ -93,6 +86,7 @@ func (w *worker) other(n *node, name, target string, old *meta.Meta) error {
 }
 
 func (w *worker) makeOther(n *node, name, target string, old *meta.Meta) error {
+	w.found(&w.src.Stat)
 	action, backup := report.Made, ""
 	if old != nil {
 		var err error

@@ -22,6 +22,11 @@ type worker struct {
 	read *dest.Setter // that of out
 	src  meta.Meta    // the source entry at hand
 	old  meta.Meta    // what stands at its target
+
+	// The target has names that are to be copies of other sources: it is replaced,
+	// never changed.
+	unshare bool
+
 	buf  []byte       // whole small files
 	dirs []byte       // of a directory read in batches
 	list []sys.Dirent
@@ -45,13 +50,17 @@ func (e *engine) newWorker() *worker {
 	w.read.Policy = e.Dest.Meta
 	if e.OnXattr != nil {
 		w.read.Policy.OnXattr = w.judgeXattr
+		w.read.OnXattr = w.judgeXattr
 	}
+	w.read.Skip = e.Dest.Meta.SkipXattrs
 	w.out.Cancel = e.ctx.Done()
 	return w
 }
 
 // judgeXattr lets the caller judge an attribute that could not be copied.
 func (w *worker) judgeXattr(attr string, err error) error {
+	w.telling.Lock()
+	defer w.telling.Unlock()
 	return w.OnXattr(w.atDst.Join(w.atTarget), w.atSrc.Join(w.atName), attr, err)
 }
 
@@ -150,20 +159,16 @@ func (w *worker) entry(n *node, name, target string, kind uint32) (dir bool) {
 		w.told(n, name, w.regular(n, name, target, nil))
 		return false
 	}
-	follow := w.Follow == plan.FollowAll || n.named && w.Follow == plan.FollowArguments
 	stat := n.src.Lstat
-	if follow {
+	if w.follows(n) {
 		stat = n.src.Stat
 	}
 	err := stat(name, &w.src.Stat)
-	if follow && err != nil && n.src.Lstat(name, &w.src.Stat) == nil {
-		err = &fs.PathError{Op: "stat", Path: n.src.Join(name), Err: bare(err)}
-	}
 	switch {
-	case sys.IsNotExist(err) && !n.named && !follow:
-		w.told(n, name, &fs.PathError{Op: "stat", Path: n.src.Join(name), Err: err})
 	case err != nil:
-		w.told(n, name, err)
+		w.told(n, name, &fs.PathError{Op: "stat", Path: n.src.Join(name), Err: bare(err)})
+	case n.named && w.src.IsDir():
+		w.told(n, name, &fs.PathError{Op: "copy", Path: n.src.Join(name), Err: ErrChanging})
 	case kind == 0 && n.excluded(name, w.src.IsDir()) && !n.named:
 	case w.src.IsDir():
 		return true
@@ -208,13 +213,19 @@ func (w *worker) decide(n *node, name, target string) error {
 		return err
 	}
 	action := plan.Decide(&w.src, old, &w.Rules)
-	if old != nil && action != plan.Skip && (same(&w.src.Stat, &old.Stat) || w.leadsTo(n, name, old)) {
+	if old != nil && action != plan.Skip && (w.itself(n, name, target, old) || w.leadsTo(n, name, old)) {
 		return w.sameFile(n, name, target, action)
 	}
 	if action == plan.Compared {
 		action, err = w.compare(n, name, target)
 		if err != nil {
 			return err
+		}
+	}
+	w.unshare = false
+	if (action == plan.Touch || action == plan.Patch) && old.Nlink > 1 && w.keepLinks() && !w.Dest.Through {
+		if w.unshare = !w.links.owns(&w.src.Stat, &old.Stat); w.unshare {
+			action = plan.Replace // what is done to one name must not be done to the others
 		}
 	}
 	return w.act(n, name, target, old, action)
@@ -231,6 +242,24 @@ func (w *worker) targets(n *node, name, target string, old *meta.Meta) (err erro
 	return err
 }
 
+// itself reports whether source and target are one file. Another of its names
+// may be the target if it is removed or set aside first.
+func (w *worker) itself(n *node, name, target string, old *meta.Meta) bool {
+	if !same(&w.src.Stat, &old.Stat) {
+		return false
+	}
+	if old.Nlink < 2 || !w.Dest.Remove && w.Dest.Backup == dest.BackupNone || n.dst.Dir == nil {
+		return true
+	}
+	var a, b sys.Stat
+	if err := n.src.Lstat(name, &a); err != nil || a.IsSymlink() {
+		return true // a link that leads to the target's own name, perhaps
+	}
+	errA := n.src.With(func(f *sys.File) error { return f.Stat(&a) })
+	errB := n.dst.With(func(f *sys.File) error { return f.Stat(&b) })
+	return errA != nil || errB != nil || name == target && same(&a, &b)
+}
+
 // leadsTo reports whether the source is a symbolic link to the very file that
 // its copy would replace: then nothing would be left of it.
 func (w *worker) leadsTo(n *node, name string, old *meta.Meta) bool {
@@ -241,7 +270,8 @@ func (w *worker) leadsTo(n *node, name string, old *meta.Meta) bool {
 
 // sameFile is for a source and a target that are one file already.
 func (w *worker) sameFile(n *node, name, target string, action plan.Action) error {
-	if w.Rules.Form == plan.FormHardLink || action == plan.Touch || action == plan.Compared {
+	alike := action == plan.Touch || action == plan.Compared
+	if w.Rules.Form == plan.FormHardLink || alike && !n.named {
 		w.skip(n, name, target)
 		return nil
 	}
@@ -264,7 +294,10 @@ func (w *worker) act(n *node, name, target string, old *meta.Meta, action plan.A
 		w.skip(n, name, target)
 		return nil
 	}
-	if w.src.IsRegular() || w.contents(n) {
+	switch {
+	case w.Rules.Form == plan.FormHardLink || w.Rules.Form == plan.FormSymlink:
+		return w.form(n, name, target, old)
+	case w.src.IsRegular() || w.contents(n):
 		return w.regular(n, name, target, old)
 	}
 	return w.other(n, name, target, old)
@@ -309,6 +342,9 @@ func (w *worker) report(n *node, a report.Action, name, target, backup string) {
 	if w.OnItem == nil {
 		return
 	}
+	if backup != "" {
+		backup = n.dst.Join(backup)
+	}
 	w.item(report.Item{
 		Action: a, Source: n.src.Join(name), Target: n.dst.Join(target),
 		Mode: w.src.Mode, Size: w.src.Size, Backup: backup,
@@ -317,8 +353,7 @@ func (w *worker) report(n *node, a report.Action, name, target, backup string) {
 
 // touch brings the metadata of an entry whose content is right up to date.
 func (w *worker) touch(n *node, name, target string) error {
-	w.src.Xattrs, w.old.Xattrs = nil, nil
-	if err := w.read.Fill(meta.Object{Dir: n.src, Name: name}, w.want, &w.src); err != nil {
+	if err := w.fill(n, name); err != nil {
 		return err
 	}
 	if err := w.read.Fill(meta.Object{Dir: n.dst.Dir, Name: target}, w.want, &w.old); err != nil {
@@ -345,6 +380,20 @@ func (w *worker) touch(n *node, name, target string) error {
 	}
 	w.report(n, report.Touched, name, target, "")
 	return nil
+}
+
+// fill reads what stat does not tell of the source entry at hand. Of a link that
+// is followed the attributes are those of what it leads to.
+func (w *worker) fill(n *node, name string) error {
+	if !w.follows(n) || w.want == 0 || !w.src.IsRegular() {
+		return w.read.Fill(meta.Object{Dir: n.src, Name: name}, w.want, &w.src)
+	}
+	var f sys.File
+	if err := n.src.OpenFollow(&f, name, sys.ReadOnly); err != nil {
+		return err
+	}
+	defer f.Close()
+	return w.read.Fill(meta.Object{File: &f}, w.want, &w.src)
 }
 
 // clear makes room for an entry that cannot be renamed over what stands there.
