@@ -2,6 +2,8 @@ package local
 
 import (
 	"bytes"
+	"errors"
+	"io"
 	"io/fs"
 
 	"github.com/gohaul/haul/internal/infile"
@@ -35,13 +37,9 @@ func (w *worker) verify(n *node, name, target string) error {
 }
 
 // alike reports whether two files hold the same bytes. Ranges that are holes in
-// both are not read.
+// both are not read, and cost nothing however large they are.
 func (w *worker) alike(n *node, name, target string) (bool, error) {
-	open := w.in.Open
-	if w.Follow == plan.FollowAll || n.named && w.Follow == plan.FollowArguments {
-		open = w.in.OpenFollow
-	}
-	if err := open(n.src, name); err != nil {
+	if err := w.openSource(n, name); err != nil {
 		return false, err
 	}
 	defer w.in.Close()
@@ -54,22 +52,47 @@ func (w *worker) alike(n *node, name, target string) (bool, error) {
 	if other.Stat().Size != size {
 		return false, nil
 	}
-	for off := int64(0); off < size; off += compareWindow {
+	var a, b infile.Extent
+	for off := int64(0); off < size; {
 		if err := w.ctx.Err(); err != nil {
 			return false, err
 		}
-		k := int(min(compareWindow, size-off))
-		a, err := w.in.Window(off, k)
-		if err != nil {
-			return false, err
+		err := extentAt(&w.in, off, &a)
+		if err == nil {
+			err = extentAt(&other, off, &b)
 		}
-		b, err := other.Window(off, k)
-		if err != nil {
-			return false, err
+		k := min(a.End(), b.End()) - off
+		if err == nil && !(a.Hole && b.Hole) {
+			k = min(k, compareWindow)
+			var equal bool
+			if equal, err = sameWindow(&w.in, &other, off, int(k)); err == nil && !equal {
+				return false, nil
+			}
 		}
-		if len(a) < k || !bytes.Equal(a, b) {
+		if errors.Is(err, infile.ErrShrank) || errors.Is(err, io.ErrUnexpectedEOF) {
 			return false, nil
 		}
+		if err != nil {
+			return false, err
+		}
+		off += k
 	}
 	return true, nil
+}
+
+// extentAt keeps e the extent that holds off.
+func extentAt(f *infile.File, off int64, e *infile.Extent) (err error) {
+	if off >= e.End() {
+		*e, err = f.Next(off)
+	}
+	return err
+}
+
+func sameWindow(f, g *infile.File, off int64, n int) (bool, error) {
+	a, err := f.Window(off, n)
+	if err != nil {
+		return false, err
+	}
+	b, err := g.Window(off, n)
+	return err == nil && bytes.Equal(a, b), err
 }

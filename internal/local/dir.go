@@ -97,24 +97,34 @@ func (w *worker) twin(n, c *node) (ok bool, err error) {
 		}
 		c.existed = old.IsDir()
 	}
-	switch plan.Decide(&c.meta, old, &w.Rules) {
-	case plan.Skip:
-		return false, nil
-	case plan.Refuse:
-		return false, &fs.PathError{Op: "replace", Path: n.dst.Join(c.name), Err: ErrExists}
-	case plan.Clash:
-		return false, &fs.PathError{Op: "replace", Path: n.dst.Join(c.name), Err: ErrDirOver}
-	case plan.Replace:
-		backup, err := n.dst.SetAside(c.name, false)
-		if err == nil && backup == "" {
-			err = w.clear(n.dst, c.name, &c.meta, old)
-		}
-		if err != nil {
-			return false, err
-		}
+	if ok, err := w.makeWay(n.dst, c.name, &c.meta, old); !ok || err != nil {
+		return false, err
 	}
 	c.dst, err = n.dst.Make(c.name, &c.meta)
 	return err == nil, err
+}
+
+// makeWay lets what stands at a name give way to a directory, if the rules say
+// so: else false.
+func (w *worker) makeWay(d *dest.Dir, name string, src, old *meta.Meta) (ok bool, err error) {
+	switch plan.Decide(src, old, &w.Rules) {
+	case plan.Skip:
+		return false, nil
+	case plan.Refuse:
+		return false, &fs.PathError{Op: "replace", Path: d.Join(name), Err: ErrExists}
+	case plan.Clash:
+		return false, &fs.PathError{Op: "replace", Path: d.Join(name), Err: ErrDirOver}
+	case plan.Replace:
+		if w.Confirm != nil && !w.confirmed(d.Join(name)) {
+			return false, nil
+		}
+		backup, err := d.SetAside(name, false)
+		if err == nil && backup == "" {
+			err = w.clear(d, name, src, old)
+		}
+		return err == nil, err
+	}
+	return true, nil
 }
 
 // began counts and tells a directory whose twin is open.

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"io"
 	"io/fs"
+	"math"
 	"strings"
 
 	"github.com/gohaul/haul/internal/dest"
@@ -28,11 +29,7 @@ func (w *worker) regular(n *node, name, target string, old *meta.Meta) error {
 	if w.Rules.Form != plan.FormCopy {
 		return w.form(n, name, target, old)
 	}
-	open := w.in.Open
-	if w.Follow == plan.FollowAll || n.named && w.Follow == plan.FollowArguments {
-		open = w.in.OpenFollow
-	}
-	if err := open(n.src, name); err != nil {
+	if err := w.openSource(n, name); err != nil {
 		return w.unopened(n, name, target, err)
 	}
 	w.src.Stat = *w.in.Stat()
@@ -49,6 +46,18 @@ func (w *worker) regular(n *node, name, target string, old *meta.Meta) error {
 	err := w.copyOpen(n, name, target, old)
 	w.in.Close()
 	return err
+}
+
+// follows reports whether a symbolic link in n stands for what it leads to.
+func (w *worker) follows(n *node) bool {
+	return w.Follow == plan.FollowAll || n.named && w.Follow == plan.FollowArguments
+}
+
+func (w *worker) openSource(n *node, name string) error {
+	if w.follows(n) {
+		return w.in.OpenFollow(n.src, name)
+	}
+	return w.in.Open(n.src, name)
 }
 
 // unopened is for a source that could not be opened: it may have become
@@ -102,6 +111,9 @@ func (w *worker) write(n *node, name, target string, old *meta.Meta, grouped boo
 		w.count.Files.Add(1)
 		w.report(n, action, name, target, backup)
 		if grouped {
+			if action != report.Updated {
+				w.links.dryMade(&w.src.Stat)
+			}
 			w.settle(&w.src.Stat, true, false)
 		}
 		return nil
@@ -113,7 +125,20 @@ func (w *worker) write(n *node, name, target string, old *meta.Meta, grouped boo
 	if err := w.content(n); err != nil {
 		return err
 	}
-	w.out.OnFinal = w.onFinal(n, name, target, action, backup, grouped, n.dst.Place(there) == outfile.Replace)
+	return w.finish(n, name, target, outcome{action, backup, grouped, n.dst.Place(there) == outfile.Replace})
+}
+
+// outcome is what becomes of a file that is about to be committed.
+type outcome struct {
+	action  report.Action
+	backup  string
+	grouped bool // it is the first copy of a hard-link group
+	durable bool // under SyncBatch it has its name only when its content is safe
+}
+
+// finish commits the file and tells so, at once or when a batch is flushed.
+func (w *worker) finish(n *node, name, target string, o outcome) error {
+	w.out.OnFinal = w.onFinal(n, name, target, o)
 	skipped, err := w.out.Commit()
 	if err != nil {
 		if w.batched() {
@@ -124,7 +149,7 @@ func (w *worker) write(n *node, name, target string, old *meta.Meta, grouped boo
 	w.skippedMeta(n.dst, target, skipped)
 	if w.out.OnFinal == nil {
 		w.count.Files.Add(1)
-		w.report(n, action, name, target, backup)
+		w.report(n, o.action, name, target, o.backup)
 	}
 	return nil
 }
@@ -139,6 +164,8 @@ func (w *worker) giveWay(d *dest.Dir, target string, old *meta.Meta) (a report.A
 	switch {
 	case backup != "":
 		return a, backup, nil, nil
+	case w.unshare:
+		return a, "", nil, nil
 	case old.IsDir():
 		return a, "", nil, w.clear(d, target, &w.src, old)
 	case d.Place(there) == outfile.InPlace:
@@ -151,10 +178,10 @@ func (w *worker) giveWay(d *dest.Dir, target string, old *meta.Meta) (a report.A
 func (e *engine) batched() bool { return e.dst.Write.Durability == outfile.SyncBatch }
 
 // onFinal is what happens once the copy has its final name, or nil where that is
-// nothing that cannot be done at once. durable says that it waits for a flush.
-func (w *worker) onFinal(n *node, name, target string, a report.Action, backup string, grouped, durable bool) func(error) {
-	batched := w.batched()
-	if !batched && !grouped && !w.Verify {
+// nothing that cannot be done at once.
+func (w *worker) onFinal(n *node, name, target string, o outcome) func(error) {
+	batched, verify := w.batched(), w.Verify && w.Rules.Form == plan.FormCopy
+	if !batched && !o.grouped && !verify {
 		return nil
 	}
 	e, src := w.engine, w.src
@@ -167,17 +194,17 @@ func (w *worker) onFinal(n *node, name, target string, a report.Action, backup s
 		defer e.finisher.Unlock()
 		f := e.last
 		f.src = src
-		if err == nil && e.Verify {
+		if err == nil && verify {
 			err = f.verify(n, name, target)
 		}
-		if grouped {
-			f.settle(&src.Stat, err == nil, durable)
+		if o.grouped {
+			f.settle(&src.Stat, err == nil, o.durable)
 		}
 		if err != nil {
 			e.fail(n.src.Join(name), err)
 		} else {
 			e.count.Files.Add(1)
-			f.report(n, a, name, target, backup)
+			f.report(n, o.action, name, target, o.backup)
 		}
 		if batched {
 			f.release(n)
@@ -212,12 +239,10 @@ func (w *worker) small() error {
 	if w.buf == nil {
 		w.buf = make([]byte, smallFile+1)
 	}
+	// What ended earlier is whole too, as of the moment it was read.
 	n, err := w.in.ReadWhole(w.buf)
-	if err == nil && n == len(w.buf) {
-		return w.rest(n) // it grew, or it lies about its size
-	}
-	if err == nil && int64(n) < w.src.Size {
-		err = &fs.PathError{Op: "read", Path: w.in.Sys().Name(), Err: sys.ErrShrank}
+	if errors.Is(err, io.ErrShortBuffer) {
+		return w.rest(n)
 	}
 	if err != nil {
 		return err
@@ -247,11 +272,22 @@ func (w *worker) extents() error {
 	return s.Close()
 }
 
-// rest copies what stands in buf and everything behind it up to the end.
+// rest copies what stands in buf and everything behind it: up to the end of a
+// file that has no size, as those of /proc, else up to its size of this moment,
+// since a file that grows may never end.
 func (w *worker) rest(n int) error {
+	var now sys.Stat
+	if err := w.in.Sys().Stat(&now); err != nil {
+		return err
+	}
+	end := now.Size
+	if end == 0 {
+		end = math.MaxInt64
+	}
 	s := w.out.At(0)
 	off := int64(0)
 	for {
+		n = int(min(int64(n), end-off))
 		if _, err := s.Write(w.buf[:n]); err != nil {
 			return err
 		}
@@ -260,6 +296,9 @@ func (w *worker) rest(n int) error {
 		w.count.Copied.Add(int64(n))
 		if err := w.ctx.Err(); err != nil {
 			return err
+		}
+		if off == end {
+			return s.Close()
 		}
 		var err error
 		n, err = w.in.Sys().ReadAt(w.buf, off)
@@ -272,6 +311,10 @@ func (w *worker) rest(n int) error {
 	}
 }
 
+// patience is how long, in milliseconds, a FIFO is waited for before it is asked
+// whether the job still runs.
+const patience = 50
+
 // stream copies what a FIFO or a device gives, up to its end.
 func (w *worker) stream() error {
 	if w.buf == nil {
@@ -282,7 +325,7 @@ func (w *worker) stream() error {
 		n, err := w.in.Sys().Read(w.buf)
 		switch {
 		case sys.WouldBlock(err):
-			err = w.in.Sys().Blocking()
+			err = w.in.Sys().Ready(patience)
 		case err == io.EOF && total == 0 && w.src.Mode&sys.TypeMask == sys.TypeFIFO && !w.in.Sys().Anonymous():
 			return &fs.PathError{Op: "read", Path: w.in.Sys().Name(), Err: ErrNoWriter}
 		case err == io.EOF:
@@ -291,8 +334,10 @@ func (w *worker) stream() error {
 		if err != nil {
 			return err
 		}
-		if _, err := s.Write(w.buf[:n]); err != nil {
-			return err
+		if n > 0 {
+			if _, err := s.Write(w.buf[:n]); err != nil {
+				return err
+			}
 		}
 		total += n
 		w.count.Bytes.Add(int64(n))

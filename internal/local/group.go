@@ -29,7 +29,7 @@ func (w *worker) linkTo(l linked, n *node, name, target string, old *meta.Meta) 
 		if err != nil {
 			return false, err
 		}
-		if there && same(&first, &old.Stat) {
+		if there && same(&first, &old.Stat) && !l.anew {
 			w.skip(n, name, target)
 			return true, nil
 		}

@@ -13,6 +13,35 @@ import (
 type linkTable struct {
 	mu    sync.Mutex
 	files map[fileID]*linked
+
+	// Files of the destination that have several names, and what they are copies
+	// of: the first source that met one of the names.
+	copies map[fileID]*owner
+}
+
+type owner struct {
+	source fileID
+	left   uint64 // names not met yet: when there are none, it is forgotten
+}
+
+// owns reports whether no other source than src has met a name of the file dst
+// of the destination.
+func (t *linkTable) owns(src, dst *sys.Stat) bool {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	source, id := fileID{src.Dev, src.Ino}, fileID{dst.Dev, dst.Ino}
+	o := t.copies[id]
+	if o == nil {
+		if t.copies == nil {
+			t.copies = map[fileID]*owner{}
+		}
+		o = &owner{source: source, left: dst.Nlink}
+		t.copies[id] = o
+	}
+	if o.left--; o.left == 0 {
+		delete(t.copies, id)
+	}
+	return o.source == source
 }
 
 type fileID struct{ dev, ino uint64 }
@@ -23,6 +52,7 @@ type linked struct {
 	name    string
 	final   bool
 	durable bool   // its content is safe from a power cut, under SyncBatch
+	anew    bool   // a dry run would have made a new file of it
 	left    uint64 // names not met yet: when there are none, it is forgotten
 	wait    []waiter
 }
@@ -84,6 +114,15 @@ func (t *linkTable) settle(st *sys.Stat, ok, durable bool) (l linked, wait []wai
 		t.forget(id, f)
 	}
 	return l, wait
+}
+
+// dryMade says that a dry run would have made the first copy anew.
+func (t *linkTable) dryMade(st *sys.Stat) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if f := t.files[fileID{st.Dev, st.Ino}]; f != nil {
+		f.anew = true
+	}
 }
 
 func (t *linkTable) forget(id fileID, f *linked) {

@@ -48,6 +48,12 @@ func (w *worker) pair(p Pair) error {
 	if err != nil {
 		return err
 	}
+	var old sys.Stat
+	if there, err := dst.Look(target, &old); err == nil && there && old.IsDir() && w.Dest.Backup == dest.BackupNone {
+		// In a tree a file may take a directory's place; a whole tree is not lost
+		// because a file was given its name.
+		return &fs.PathError{Op: "replace", Path: p.Dst, Err: ErrOverDir}
+	}
 	n := &node{src: src.Retain(), dst: dst.Retain(), dev: st.Dev, named: true}
 	n.hold()
 	w.entry(n, name, target, st.Mode&sys.TypeMask)
@@ -99,12 +105,12 @@ func (w *worker) dirPair(p Pair, st *sys.Stat) error {
 	if err == nil {
 		n.dst, n.existed, err = w.rootDir(p, st, &n.meta)
 	}
-	if err == nil {
+	if err == nil && n.dst != nil {
 		if err = w.scopeRoot(n, p.Src, p.Dst); err != nil {
 			n.dst.Close()
 		}
 	}
-	if err != nil {
+	if err != nil || n.dst == nil {
 		src.Close()
 		return err
 	}
@@ -123,7 +129,8 @@ func (w *worker) dirPair(p Pair, st *sys.Stat) error {
 }
 
 // rootDir opens or makes the target of a whole tree, after it is sure that
-// neither tree is inside of the other in a way that does harm.
+// neither tree is inside of the other in a way that does harm; nil if the rules
+// leave what stands there alone.
 func (w *worker) rootDir(p Pair, st *sys.Stat, m *meta.Meta) (d *dest.Dir, existed bool, err error) {
 	var is sys.Stat
 	err = sys.StatPath(p.Dst, true, &is)
@@ -152,10 +159,12 @@ func (w *worker) rootDir(p Pair, st *sys.Stat, m *meta.Meta) (d *dest.Dir, exist
 	if err != nil {
 		return nil, false, err
 	}
+	var old *meta.Meta
 	if there {
-		if err := w.clear(parent, name, &meta.Meta{Stat: *st}, &meta.Meta{Stat: is}); err != nil {
-			return nil, false, err
-		}
+		old = &meta.Meta{Stat: is}
+	}
+	if ok, err := w.makeWay(parent, name, m, old); !ok || err != nil {
+		return nil, false, err
 	}
 	d, err = parent.Make(name, m)
 	return d, false, err

@@ -27,8 +27,8 @@ type worker struct {
 	// never changed.
 	unshare bool
 
-	buf  []byte       // whole small files
-	dirs []byte       // of a directory read in batches
+	buf  []byte // whole small files
+	dirs []byte // of a directory read in batches
 	list []sys.Dirent
 
 	// What is at hand, for those who judge its extended attributes.

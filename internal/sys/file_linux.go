@@ -149,9 +149,15 @@ func (f *File) Write(p []byte) (int, error) {
 	return f.move("write", "write", len(p), func(n int) (int, error) { return unix.Write(f.fd, p[:n]) })
 }
 
-// Blocking lets reads and writes wait, as they do on FIFOs and terminals opened
-// in the ordinary way.
-func (f *File) Blocking() error { return f.err("fcntl", unix.SetNonblock(f.fd, false)) }
+// Ready waits until there is something to read, or nobody left to write it, but
+// no longer than ms milliseconds.
+func (f *File) Ready(ms int) error {
+	_, err := unix.Poll([]unix.PollFd{{Fd: int32(f.fd), Events: unix.POLLIN}}, ms)
+	if err == unix.EINTR {
+		return nil
+	}
+	return f.err("poll", err)
+}
 
 func (f *File) do(op, call string, g func(fd int) error) error {
 	return f.err(op, retry(call, f.name, func() error { return g(f.fd) }))

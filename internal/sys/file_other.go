@@ -149,8 +149,8 @@ func (f *File) WriteAt(p []byte, off int64) (int, error) {
 // Write writes at the file's position: for what has no offsets.
 func (f *File) Write(p []byte) (int, error) { return f.move("write", "write", p, f.f.Write) }
 
-// Blocking lets reads and writes wait, which package os does by itself.
-func (f *File) Blocking() error { return nil }
+// Ready returns at once: reads wait by themselves.
+func (f *File) Ready(ms int) error { return nil }
 
 // Truncate cuts or extends the file to size bytes.
 func (f *File) Truncate(size int64) error {
