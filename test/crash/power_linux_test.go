@@ -80,10 +80,11 @@ func (d *disk) cuts(t *testing.T, j job, gens [2]State, from, n int) (torn, stal
 	return torn, stale
 }
 
-// round is one run of the job with two cuts under way and one at its end.
+// round is one run of the job with two cuts under way and one at its end. What is
+// stale is what is not durable behind the return.
 func (d *disk) round(t *testing.T, j job, old, new State, gen int) (torn, stale []string) {
 	t.Helper()
-	var mu sync.Mutex // of torn and sure
+	var mu sync.Mutex // of torn, stale and sure
 	sure := map[string]bool{}
 	var returned atomic.Bool
 	var wg sync.WaitGroup
@@ -99,13 +100,12 @@ func (d *disk) round(t *testing.T, j job, old, new State, gen int) (torn, stale 
 			}
 			mu.Unlock()
 			got := d.cut(t)
-			wrong := Torn(got, old, new, func(name string) bool { return names[name] })
-			if all {
-				wrong = Stale(got, new)
-			}
 			mu.Lock()
 			defer mu.Unlock()
-			torn = append(torn, wrong...)
+			torn = append(torn, Torn(got, old, new, func(name string) bool { return !all && names[name] })...)
+			if all {
+				stale = append(stale, Stale(got, new)...)
+			}
 		})
 	}
 	began := time.Now()
@@ -119,9 +119,9 @@ func (d *disk) round(t *testing.T, j job, old, new State, gen int) (torn, stale 
 	if err != nil {
 		t.Error(err)
 	}
-	stale = Stale(d.cut(t), new)
+	last := d.cut(t)
 	wg.Wait()
-	return torn, stale
+	return append(torn, Torn(last, old, new, nil)...), append(stale, Stale(last, new)...)
 }
 
 // cut gives the tree as a power cut leaves it, and looks that nothing else is
