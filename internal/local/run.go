@@ -6,7 +6,6 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
-	"runtime"
 	"strconv"
 	"strings"
 	"sync"
@@ -91,19 +90,6 @@ func (e *engine) result() error {
 	return nil
 }
 
-// work lets the workers run until there are no tasks.
-func (e *engine) work() {
-	var wg sync.WaitGroup
-	for range e.workers() {
-		wg.Add(1)
-		go func() {
-			defer wg.Done()
-			e.newWorker().run()
-		}()
-	}
-	wg.Wait()
-}
-
 // abandon closes what a cancelled job has left open.
 func (e *engine) abandon() {
 	e.dst.Discard(context.Cause(e.ctx))
@@ -120,14 +106,6 @@ func (e *engine) abandon() {
 	}
 }
 
-// workers is how many goroutines copy.
-func (e *engine) workers() int {
-	if e.Workers > 0 {
-		return e.Workers
-	}
-	return min(max(2, runtime.GOMAXPROCS(0)), 16)
-}
-
 // openParents is how many directories of sources and targets that the user named
 // stay open under SyncBatch: unlike those beneath them they need a descriptor each.
 const openParents = 256
@@ -135,6 +113,7 @@ const openParents = 256
 // start turns the pairs into first tasks, and copies single files.
 func (e *engine) start() {
 	w := e.newWorker()
+	defer w.forgetParents()
 	for _, p := range e.Pairs {
 		if e.ctx.Err() != nil {
 			return
@@ -149,7 +128,6 @@ func (e *engine) start() {
 			e.fail(p.Src, err)
 		}
 	}
-	w.forgetParents()
 }
 
 // fail counts an error and lets the caller judge whether to go on. A cancelled
