@@ -68,7 +68,8 @@ func hasDirMerge(rules []Rule, base string) bool {
 	return slices.ContainsFunc(rules, func(r Rule) bool { return r.Kind == KindDirMerge && r.baseName() == base })
 }
 
-// merge reads the file of a "." rule in its place.
+// merge reads the file of a "." rule in its place. Its sides hold for the rules
+// of the file, as the manual says; rsync 3.5.0 loses them in per-directory files.
 func (g *gatherer) merge(r Rule, from *source, line int) error {
 	fail := func(reason string, err error) error {
 		e := &Error{Rule: r.String(), Reason: reason, Line: line, Err: err}

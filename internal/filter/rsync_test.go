@@ -169,21 +169,69 @@ func randomPattern(r *rand.Rand) string {
 	return b.String()
 }
 
+// seeded gives the seed and the number of rounds of a random comparison;
+// FILTER_SEED="SEED ROUNDS" in the environment overrules them.
+func seeded(rounds int) (*rand.Rand, int) {
+	seed := int64(1)
+	if s := os.Getenv("FILTER_SEED"); s != "" {
+		fmt.Sscan(s, &seed, &rounds)
+	}
+	return rand.New(rand.NewSource(seed)), rounds
+}
+
 func TestRandomPatternsAsRsync(t *testing.T) {
 	needRsync(t)
 	w := oddTree(t)
-	seed := int64(1)
-	n := 150
-	if s := os.Getenv("FILTER_SEED"); s != "" {
-		fmt.Sscan(s, &seed, &n)
-	}
-	r := rand.New(rand.NewSource(seed))
-	for range n {
+	r, rounds := seeded(60)
+	for range rounds {
 		var rules []string
 		for range 1 + r.Intn(2) {
 			mods := []string{"-", "-", "-", "+", "-!", "-s", "-r", "-p", "P", "-/", "+/"}
 			rules = append(rules, mods[r.Intn(len(mods))]+" "+randomPattern(r))
 		}
 		sameAsRsync(t, w, rules...)
+	}
+}
+
+// Per-directory files at random places with random rules.
+func TestRandomMergesAsRsync(t *testing.T) {
+	needRsync(t)
+	r, rounds := seeded(40)
+	pick := func(from ...string) string { return from[r.Intn(len(from))] }
+	for range rounds {
+		c := treeCase{files: map[string]string{}}
+		merges := []string{": .r", ":n .r", ": ../.r", ":s .r", ":r .r", ":p .r", ":/ .r", ":- .q", ":w- .q", ":C .q"}
+		first, second := pick(merges...), pick(merges...)
+		kinds := []string{"-", "-", "+", "-p", "-/", "-!", "-s", "-r"}
+		extras := []string{"!", ": .q", ":n .q", "-C", ". ./.inc"}
+		if strings.ContainsAny(first[:2]+second[:2], "sr") {
+			kinds = kinds[:6]   // a side in a file with a side is an error
+			extras = extras[:4] // see gatherer.merge
+		}
+		line := func() string {
+			return pick(kinds...) + " " +
+				pick("a", "b", "?", "/a", "/b", "/e", "e/a", "/e/?", "/e/***", "**/b", "/**/a", "d/**", "*.o", "f/", "src/d/a", "/d/b", "e**a", "x")
+		}
+		for _, dir := range []string{"", "src/", "src/d/", "src/d/e/", "src/d/e/f/", "src/k/"} {
+			for _, name := range []string{".r", ".q"} {
+				var lines []string
+				for range r.Intn(3) {
+					lines = append(lines, line())
+				}
+				if r.Intn(6) == 0 {
+					lines = append(lines, pick(extras...))
+				}
+				if r.Intn(2) == 0 {
+					c.files[dir+name] = strings.Join(lines, "\n")
+				}
+			}
+			c.files[dir+".inc"] = line()
+		}
+		c.rules = []string{line(), first, line(), second}
+		w := realWorld(t, c.tree())
+		sameAsRsync(t, w, c.rules...)
+		if t.Failed() {
+			t.Fatalf("files: %q", c.files)
+		}
 	}
 }

@@ -196,17 +196,26 @@ func (s *Scope) readSlot(i int, place chain, load Loader, prefix string, share b
 	if len(data) == 0 && !drop {
 		return s, nil
 	}
-	g := gatherer{options: s.options, perDir: true, load: func(name string) ([]byte, error) { return load(s.nestedName(name, prefix)) }}
-	if err := g.read(&source{name: prefix + sl.base, data: string(data), rule: sl.rule}); err != nil {
+	rules, cleared, err := s.parseFile(sl.rule, prefix, string(data), load)
+	if err != nil {
 		return nil, err
 	}
-	if len(g.rules) == 0 && !g.cleared && !drop {
+	if len(rules) == 0 && !cleared && !drop {
 		return s, nil
 	}
 	if share {
 		s = s.copy()
 	}
-	return s, s.replace(i, place, g.rules, g.cleared || drop)
+	return s, s.replace(i, place, rules, cleared || drop)
+}
+
+// parseFile gives the rules of one file of a dir-merge rule, and whether those
+// inherited are void. The file is in the directory entered or in prefix.
+func (s *Scope) parseFile(r Rule, prefix, data string, load Loader) (rules []Rule, cleared bool, err error) {
+	g := gatherer{options: s.options, perDir: true}
+	g.load = func(name string) ([]byte, error) { return load(s.nestedName(name, prefix)) }
+	err = g.read(&source{name: prefix + r.baseName(), data: data, rule: r})
+	return g.rules, g.cleared, err
 }
 
 // replace puts the rules of a file in force; under fresh those inherited go.
