@@ -86,6 +86,9 @@ func twin(pairs []haul.Pair, path string) string {
 
 // under is what of path follows dir.
 func under(path, dir string) (rest string, ok bool) {
+	if path == dir {
+		return "", true
+	}
 	if dir == "." && !filepath.IsAbs(path) {
 		return strings.TrimPrefix(path, "./"), true
 	}
@@ -140,6 +143,9 @@ func (c *copier) cpText(source string, err error) string {
 // named is the path a message gives for one that the engine met: temporary
 // names stand for their target.
 func (c *copier) named(path, target string) string {
+	if rest, ok := under(target, strip(path)); ok && rest != "" {
+		return target // its directory could not be opened
+	}
 	base := filepath.Base(path)
 	if strings.HasPrefix(base, "."+first(filepath.Base(target))) || filepath.Dir(path) == filepath.Dir(target) && strings.HasPrefix(base, ".") {
 		return target

@@ -22,6 +22,7 @@ type copier struct {
 	parent   []parentDir // made by --parents, innermost last
 	progress *progress
 	failed   bool
+	slashed  bool   // a name that was typed ends in a slash
 	buf      []byte // of events
 }
 
@@ -69,7 +70,8 @@ func (c *copier) listen() {
 	if c.verbose || c.printer.json || c.progress != nil {
 		c.OnItem = c.item
 	}
-	if c.ask || c.Form == haul.FormHardLink || c.Form == haul.FormSymlink {
+	guarded := !c.InPlace && !c.mayReplace() && os.Geteuid() != 0
+	if c.ask || guarded || c.Form == haul.FormHardLink || c.Form == haul.FormSymlink {
 		c.Confirm = c.confirm
 	}
 	if c.needXattrs {
@@ -123,6 +125,10 @@ func (c *copier) take(t target) {
 	case overlaps:
 		c.flush() // what it meets must be there already
 	}
+	if c.Update == haul.UpdateOlder && c.isSame(t, st) {
+		c.refuse(t, c.loc.file(t.src)+" and "+c.loc.file(t.dst)+" are the same file")
+		return
+	}
 	if c.streams(t, st) {
 		c.flush()
 		c.stream(t, st)
@@ -136,6 +142,7 @@ func (c *copier) take(t target) {
 		c.job(&o, t.pair())
 		return
 	}
+	c.slashed = c.slashed || strip(t.src) != t.src || strip(t.dst) != t.dst
 	c.pairs = append(c.pairs, t.pair())
 }
 
@@ -153,7 +160,7 @@ func (c *copier) misplaced(t target, st os.FileInfo) string {
 	case t.dst == "":
 		return "cannot create regular file '': No such file or directory"
 	case st.IsDir():
-		return c.relativeLinks(t)
+		return c.relativeTree(t)
 	case strings.HasSuffix(t.dst, "/"):
 		if _, err := os.Lstat(strings.TrimRight(t.dst, "/")); err == nil {
 			return "cannot stat " + name + ": Not a directory"
@@ -177,14 +184,25 @@ func (c *copier) relativeLinks(t target) string {
 	return c.loc.bare(t.dst) + ": can make relative symbolic links only in current directory"
 }
 
+// relativeTree is relativeLinks for what stands inside of a directory.
+func (c *copier) relativeTree(t target) string {
+	if c.Form != haul.FormSymlink || filepath.IsAbs(t.src) {
+		return ""
+	}
+	return c.loc.bare(t.dst) + ": can make relative symbolic links only in current directory"
+}
+
+// isSame reports whether both names lead to one file. A job finds out by itself
+// what it would destroy; what it would skip is for us to refuse.
+func (c *copier) isSame(t target, st os.FileInfo) bool {
+	old, err := os.Stat(t.dst)
+	return err == nil && !st.IsDir() && os.SameFile(st, old)
+}
+
 // ontoItself is the backup name that cp -f with backups copies a file to when it
 // is told to copy it onto itself; "" for everything else.
 func (c *copier) ontoItself(t target, st os.FileInfo) string {
-	if !c.Force || c.Backup == haul.BackupNone || !st.Mode().IsRegular() {
-		return ""
-	}
-	old, err := os.Lstat(t.dst)
-	if err != nil || !os.SameFile(st, old) {
+	if !c.Force || c.Backup == haul.BackupNone || !st.Mode().IsRegular() || t.src != t.dst {
 		return ""
 	}
 	return backupName(t.dst, c.Backup, c.Suffix)
@@ -194,12 +212,12 @@ func (c *copier) ontoItself(t target, st os.FileInfo) string {
 func (c *copier) flush() {
 	if len(c.pairs) > 0 {
 		c.job(&c.Options, c.pairs...)
-		c.pairs = c.pairs[:0]
 	}
 }
 
 func (c *copier) job(o *haul.Options, pairs ...haul.Pair) {
 	c.pairs = pairs
+	defer func() { c.pairs = c.pairs[:0] }()
 	err := haul.Copy(c.ctx, pairs, o)
 	var partial *haul.PartialError
 	switch {
@@ -241,22 +259,44 @@ func (c *copier) trouble(path, text string, err error) {
 	}
 }
 
-// confirm asks whether an existing file may be replaced. Links replace only when
-// they were told to.
+// mayReplace reports whether options allow what stands at a target to go,
+// whatever it is.
+func (c *copier) mayReplace() bool {
+	return c.Force || c.Remove || c.Backup != haul.BackupNone
+}
+
+// confirm decides whether an existing file may be replaced: by asking, or, where
+// nothing allows it, by what cp could do. That makes no links over files, and
+// cannot write into a file that is not writable, while a rename would.
 func (c *copier) confirm(path string) bool {
-	if c.ask {
-		return c.yes(c.question(path))
+	if c.ask && !c.yes(c.question(path)) {
+		return false
 	}
-	if c.Force || c.Remove || c.Backup != haul.BackupNone {
+	if c.ask && c.Form != haul.FormCopy || c.mayReplace() {
 		return true
 	}
-	what := "symbolic"
-	if c.Form == haul.FormHardLink {
-		what = "hard"
-	}
 	source := c.origin(path)
+	name, from := c.loc.file(path), c.loc.file(source)
+	why := ""
+	switch c.Form {
+	case haul.FormHardLink:
+		why = "cannot create hard link " + name + " to " + from + ": File exists"
+	case haul.FormSymlink:
+		why = "cannot create symbolic link " + name + " to " + from + ": File exists"
+	case haul.FormCopy:
+		old, err := os.Lstat(path)
+		if err != nil || !old.Mode().IsRegular() || writable(path) {
+			return true
+		}
+		if st, err := os.Lstat(source); err == nil && st.Mode()&fs.ModeSymlink != 0 && c.Follow != haul.FollowAll {
+			return true
+		}
+		why = "cannot create regular file " + name + ": Permission denied"
+	default:
+		return true
+	}
 	c.Counters.Failed.Add(1)
-	c.trouble(source, "cannot create "+what+" link "+c.loc.file(path)+" to "+c.loc.file(source)+": File exists", nil)
+	c.trouble(source, why, nil)
 	return false
 }
 

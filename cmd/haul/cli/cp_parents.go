@@ -35,6 +35,10 @@ func (c *copier) makeParent(p parentDir, t target) bool {
 		c.refuse(t, "failed to get attributes of "+c.loc.file(p.src)+": "+reason(err))
 		return false
 	}
+	if !st.IsDir() {
+		c.refuse(t, "failed to get attributes of "+c.loc.file(p.src)+": Not a directory")
+		return false
+	}
 	old, err := os.Stat(p.dst)
 	switch {
 	case err == nil && old.IsDir():
@@ -81,7 +85,7 @@ func (c *copier) parentPerm(mode os.FileMode) os.FileMode {
 	case c.Preserve&(haul.PreserveMode|haul.PreserveOwner|haul.PreserveGroup) != 0:
 		return 0o700
 	}
-	return mode.Perm() | 0o700
+	return mode&(os.ModePerm|os.ModeSticky) | 0o700
 }
 
 func (c *copier) tellParent(p parentDir, st os.FileInfo) {

@@ -64,8 +64,13 @@ func (c *copier) itemLine(i haul.Item) {
 	b := c.buf[:0]
 	isDir := i.Mode&sys.TypeMask == sys.TypeDir
 	switch i.Action {
-	case haul.Skipped, haul.Failed:
+	case haul.Failed:
 		return
+	case haul.Skipped:
+		if c.Form != haul.FormAttributes || c.Update != haul.UpdateAll || isDir {
+			return
+		}
+		b = c.arrow(b, i) // there was nothing to change, which cp does not tell
 	case haul.Noted:
 		if c.debug {
 			b = append(b, c.loc.file(i.Target)+": "+i.Err.Error()...)
@@ -96,6 +101,9 @@ func (c *copier) itemLine(i haul.Item) {
 }
 
 func (c *copier) arrow(b []byte, i haul.Item) []byte {
+	if c.slashed && i.Mode&sys.TypeMask == sys.TypeDir {
+		i.Source, i.Target = c.spelled(i.Source, i.Target)
+	}
 	b = append(b, c.loc.file(i.Source)...)
 	b = append(b, " -> "...)
 	b = append(b, c.loc.file(i.Target)...)
@@ -105,9 +113,26 @@ func (c *copier) arrow(b []byte, i haul.Item) []byte {
 	return b
 }
 
+// spelled gives the names of a directory that was typed with slashes behind it
+// as they were typed.
+func (c *copier) spelled(src, dst string) (string, string) {
+	for _, p := range c.pairs {
+		if strip(p.Src) == strip(src) && strip(p.Dst) == strip(dst) {
+			return p.Src, p.Dst
+		}
+	}
+	return src, dst
+}
+
 // removed reports whether cp would have removed what stood there first.
 func (c *copier) removed(i haul.Item) bool {
-	return i.Backup == "" && (c.Remove || i.Mode&sys.TypeMask != sys.TypeRegular)
+	switch i.Mode & sys.TypeMask {
+	case sys.TypeRegular:
+		return i.Backup == "" && c.Remove
+	case sys.TypeSymlink:
+		return i.Backup == ""
+	}
+	return i.Backup == "" && (c.Remove || !c.Contents)
 }
 
 // finish tells what the whole job came to.

@@ -42,10 +42,11 @@ func (c *copier) stream(t target, st os.FileInfo) {
 	if c.exists(t.dst) {
 		action = haul.Updated
 	}
-	n := int64(0)
+	if c.OnItem != nil { // first, since it may take for ever
+		c.OnItem(haul.Item{Action: action, Source: t.src, Target: t.dst, Mode: unixMode(st.Mode()), Size: st.Size()})
+	}
 	if !c.DryRun {
-		var err error
-		if n, err = c.pour(t, st); err != nil {
+		if err := c.pour(t, st); err != nil {
 			if c.ctx.Err() == nil {
 				c.Counters.Failed.Add(1)
 				c.pairs = append(c.pairs[:0], t.pair())
@@ -56,9 +57,6 @@ func (c *copier) stream(t target, st os.FileInfo) {
 		}
 	}
 	c.Counters.Files.Add(1)
-	if c.OnItem != nil {
-		c.OnItem(haul.Item{Action: action, Source: t.src, Target: t.dst, Mode: unixMode(st.Mode()), Size: n})
-	}
 }
 
 func (c *copier) exists(path string) bool {
@@ -68,50 +66,76 @@ func (c *copier) exists(path string) bool {
 
 // pour copies bytes from one to the other. It may wait for as long as it likes
 // for the other end of a FIFO; a signal ends that.
-func (c *copier) pour(t target, st os.FileInfo) (int64, error) {
+func (c *copier) pour(t target, st os.FileInfo) error {
 	src, err := openWaiting(c.ctx, t.src, os.O_RDONLY)
 	if err != nil {
-		return 0, err
+		return err
 	}
 	defer src.Close()
-	stop := context.AfterFunc(c.ctx, func() { src.Close() })
-	defer stop()
+	in := &input{ctx: c.ctx, in: src, want: -1}
 	old, err := os.Stat(t.dst)
 	if err == nil && !old.Mode().IsRegular() && !c.Remove && c.Backup == haul.BackupNone {
-		return c.pourInto(t.dst, src)
+		return c.pourInto(t.dst, in)
 	}
-	if c.Backup != haul.BackupNone && c.exists(t.dst) {
-		if err := os.Rename(t.dst, backupName(t.dst, c.Backup, c.Suffix)); err != nil {
-			return 0, err
-		}
-	}
-	if c.Remove {
-		if err := os.Remove(t.dst); err != nil && !os.IsNotExist(err) {
-			return 0, err
-		}
+	if err := c.makeRoom(t.dst); err != nil {
+		return err
 	}
 	o := c.Options
+	if !c.exists(t.dst) || c.Preserve&haul.PreserveMode != 0 {
+		o.Perm = c.streamPerm(st.Mode().Perm())
+	}
 	p, err := haul.Create(t.dst, 0, &o)
 	if err != nil {
-		return 0, err
+		return err
 	}
-	n, err := p.ReadFrom(src)
-	if err != nil {
-		return n, errors.Join(err, p.Abort())
+	if err := c.count(p.ReadFrom(in)); err != nil {
+		return errors.Join(err, p.Abort())
 	}
+	if err := p.Commit(); err != nil || c.Preserve&haul.PreserveMtime == 0 {
+		return err
+	}
+	return os.Chtimes(t.dst, st.ModTime(), st.ModTime())
+}
+
+// makeRoom sets aside or removes what stands at the target, if that was asked for.
+func (c *copier) makeRoom(dst string) error {
+	if !c.exists(dst) {
+		return nil
+	}
+	switch {
+	case c.Backup != haul.BackupNone:
+		return os.Rename(dst, backupName(dst, c.Backup, c.Suffix))
+	case c.Remove:
+		return os.Remove(dst)
+	}
+	return nil
+}
+
+// streamPerm is the mode of a new file that a stream goes into: 0 is as usual.
+func (c *copier) streamPerm(perm os.FileMode) os.FileMode {
+	switch {
+	case c.Preserve&haul.PreserveMode != 0:
+		return perm
+	case c.FreshMode:
+		return 0
+	}
+	return perm &^ os.FileMode(c.umask())
+}
+
+func (c *copier) count(n int64, err error) error {
 	c.Counters.Bytes.Add(n)
-	return n, p.Commit()
+	c.Counters.Copied.Add(n)
+	return err
 }
 
 // pourInto writes into what is no regular file and stays where it is.
-func (c *copier) pourInto(dst string, src io.Reader) (int64, error) {
+func (c *copier) pourInto(dst string, src io.Reader) error {
 	f, err := openWaiting(c.ctx, dst, os.O_WRONLY)
 	if err != nil {
-		return 0, err
+		return err
 	}
-	n, err := io.CopyBuffer(struct{ io.Writer }{f}, struct{ io.Reader }{src}, make([]byte, 256<<10))
-	c.Counters.Bytes.Add(n)
-	return n, errors.Join(err, f.Close())
+	err = c.count(io.CopyBuffer(struct{ io.Writer }{f}, src, make([]byte, 256<<10)))
+	return errors.Join(err, f.Close())
 }
 
 // openWaiting opens a file, however long that takes, until the context ends.
