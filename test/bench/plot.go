@@ -27,7 +27,7 @@ type bar struct {
 }
 
 const (
-	plotWidth  = 900
+	plotWidth  = 960
 	labelWidth = 250
 	barSpace   = 430 // the rest is for the text
 	lineHeight = 18
@@ -58,14 +58,13 @@ func (p *plot) svg() []byte {
 	for _, s := range p.sections {
 		y += lineHeight + 4
 		text(8, y, `font-weight="bold"`, s.label)
-		top := y + 4
+		x := labelWidth + p.scale(1)
+		fmt.Fprintf(&body, `<line x1="%d" y1="%d" x2="%d" y2="%d" stroke="#555" stroke-dasharray="3 3"/>`+"\n", x, y+4, x, y+4+lineHeight*len(s.bars))
 		for _, b := range s.bars {
 			y += lineHeight
 			p.bar(&body, b, y)
 			text(labelWidth-8, y, `text-anchor="end"`, b.label)
 		}
-		x := labelWidth + p.scale(1)
-		fmt.Fprintf(&body, `<line x1="%d" y1="%d" x2="%d" y2="%d" stroke="#555" stroke-dasharray="3 3"/>`+"\n", x, top, x, y+4)
 		y += 6
 	}
 	var out bytes.Buffer
