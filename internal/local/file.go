@@ -1,6 +1,7 @@
 package local
 
 import (
+	"bytes"
 	"errors"
 	"io"
 	"io/fs"
@@ -231,8 +232,11 @@ func (w *worker) content(n *node) error {
 }
 
 // sparse reports whether the source has fewer blocks than its size needs, so
-// that it is worth asking for its holes.
-func (w *worker) sparse() bool { return w.src.Blocks*512 < w.src.Size && w.src.Size > 4096 }
+// that it is worth asking for its holes. A small one without any may keep its
+// bytes beside its name, or make them up as those of /sys: small looks at them.
+func (w *worker) sparse() bool {
+	return w.src.Blocks*512 < w.src.Size && (w.src.Size > 4096 || w.src.Blocks > 0)
+}
 
 // small copies a file with one read and one write.
 func (w *worker) small() error {
@@ -247,9 +251,11 @@ func (w *worker) small() error {
 	if err != nil {
 		return err
 	}
-	_, err = w.out.At(0).Write(w.buf[:n])
-	w.count.Bytes.Add(int64(n))
-	w.count.Copied.Add(int64(n))
+	s := w.out.At(0)
+	if w.src.Blocks == 0 && n > 0 && len(bytes.Trim(w.buf[:n], "\x00")) == 0 {
+		return s.Hole(int64(n))
+	}
+	_, err = s.Write(w.buf[:n])
 	return err
 }
 
@@ -292,8 +298,6 @@ func (w *worker) rest(n int) error {
 			return err
 		}
 		off += int64(n)
-		w.count.Bytes.Add(int64(n))
-		w.count.Copied.Add(int64(n))
 		if err := w.ctx.Err(); err != nil {
 			return err
 		}
@@ -340,7 +344,6 @@ func (w *worker) stream() error {
 			}
 		}
 		total += n
-		w.count.Bytes.Add(int64(n))
 		if err := w.ctx.Err(); err != nil {
 			return err
 		}
