@@ -17,12 +17,8 @@ import (
 )
 
 // smallFile is the size, in bytes, up to which one read and one write beat a
-// clone or a copy inside the kernel; measured on ext4, xfs and btrfs.
+// copy inside the kernel; measured on ext4, xfs and btrfs.
 const smallFile = 64 << 10
-
-// cloneFrom is the size, in bytes, from which sharing blocks pays: below it a
-// clone costs the file system more than a copy, and fragments it.
-const cloneFrom = 64 << 10
 
 // regular copies a regular file, or links it to the copy of another of its
 // names, or to the source.
@@ -216,17 +212,15 @@ func (w *worker) onFinal(n *node, name, target string, o outcome) func(error) {
 // content moves the bytes by the cheapest way there is.
 func (w *worker) content(n *node) error {
 	size := w.src.Size
-	switch {
-	case !w.src.IsRegular():
+	if !w.src.IsRegular() {
 		return w.stream()
-	case size <= smallFile && !w.sparse():
-		return w.small()
 	}
 	w.out.Devices(w.src.Dev, n.dst.Dev())
-	if size >= cloneFrom {
-		if done, err := w.out.Clone(w.in.Sys(), size); done || err != nil {
-			return err
-		}
+	if done, err := w.out.Clone(w.in.Sys(), size); done || err != nil {
+		return err
+	}
+	if size <= smallFile && !w.sparse() {
+		return w.small()
 	}
 	return w.extents()
 }
