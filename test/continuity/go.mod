@@ -5,6 +5,7 @@ go 1.26.0
 require (
 	github.com/containerd/continuity v0.5.0
 	github.com/gohaul/haul v0.0.0-00010101000000-000000000000
+	pgregory.net/rapid v1.3.0
 )
 
 require (

@@ -2,7 +2,11 @@ module github.com/gohaul/haul/test/continuity
 
 go 1.26.0
 
-require github.com/containerd/continuity v0.4.5
+require (
+	github.com/containerd/continuity v0.4.5
+	github.com/gohaul/haul v0.0.0-00010101000000-000000000000
+	pgregory.net/rapid v1.3.0
+)
 
 require (
 	github.com/Microsoft/go-winio v0.6.2 // indirect

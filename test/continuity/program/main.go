@@ -136,10 +136,16 @@ func usage(u fs.Usage, err error) error {
 	return err
 }
 
+// rootPath answers for a root and any number of paths, a line each.
 func rootPath(a []string) error {
-	p, err := fs.RootPath(a[0], a[1])
-	fmt.Println(p)
-	return err
+	for _, path := range a[1:] {
+		p, err := fs.RootPath(a[0], path)
+		if err != nil {
+			p = "error"
+		}
+		fmt.Printf("%q %s\n", path, p)
+	}
+	return nil
 }
 
 func info(a []string) error {
