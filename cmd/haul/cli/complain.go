@@ -65,7 +65,7 @@ func plainText(loc locale, err error) string {
 	case errors.As(err, &l):
 		return deed(l.Op) + " " + loc.file(l.Old) + " to " + loc.file(l.New) + ": " + reason(err)
 	}
-	return reason(err)
+	return err.Error()
 }
 
 // twin is the target of a source path, by the pair whose source it stands

@@ -17,7 +17,8 @@ type copier struct {
 	*session
 	*copying
 	begun    time.Time
-	pairs    []haul.Pair // of the job that is being put together, or runs
+	alias    map[string]string // in a dry run: targets in directories that it did not make
+	pairs    []haul.Pair       // of the job that is being put together, or runs
 	seen     seen
 	parent   []parentDir // made by --parents, innermost last
 	progress *progress
@@ -88,6 +89,9 @@ func (c *copier) run(targets []target) {
 		}
 		if c.parents && !c.makeParents(t) {
 			continue
+		}
+		if c.parents && c.DryRun {
+			t = c.pretend(t)
 		}
 		c.take(t)
 	}
@@ -160,6 +164,9 @@ func (c *copier) misplaced(t target, st os.FileInfo) string {
 	case t.dst == "":
 		return "cannot create regular file '': No such file or directory"
 	case st.IsDir():
+		if old, err := os.Lstat(t.dst); err == nil && old.Mode()&fs.ModeSymlink != 0 && !c.DirLinks {
+			return "cannot overwrite non-directory " + name + " with directory " + c.loc.file(t.src)
+		}
 		return c.relativeTree(t)
 	case strings.HasSuffix(t.dst, "/"):
 		if _, err := os.Lstat(strings.TrimRight(t.dst, "/")); err == nil {

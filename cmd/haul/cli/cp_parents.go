@@ -2,6 +2,7 @@ package cli
 
 import (
 	"os"
+	"path/filepath"
 
 	haul "github.com/gohaul/haul"
 	"github.com/gohaul/haul/internal/meta"
@@ -65,6 +66,34 @@ func (c *copier) makeParent(p parentDir, t target) bool {
 	c.parent = append(c.parent, p)
 	c.tellParent(p, st)
 	return true
+}
+
+// pretend gives a source of a dry run a target in a directory that exists, if
+// its own does not: a name that nothing has, which items tell as the real one.
+func (c *copier) pretend(t target) target {
+	if _, err := os.Stat(filepath.Dir(strip(t.dst))); err == nil {
+		return t
+	}
+	if c.alias == nil {
+		c.alias = map[string]string{}
+	}
+	name := t.dst[:t.head] + ".haul-dry-run-" + itoa(len(c.alias))
+	c.alias[name] = t.dst
+	t.dst = name
+	return t
+}
+
+// real is the name behind a pretended one.
+func (c *copier) real(path string) string {
+	for name, dst := range c.alias {
+		if rest, ok := under(path, name); ok {
+			if rest == "" {
+				return dst
+			}
+			return join(dst, rest)
+		}
+	}
+	return path
 }
 
 func (c *copier) parentKnown(dst string) bool {

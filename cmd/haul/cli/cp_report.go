@@ -34,6 +34,9 @@ func (c *copier) item(i haul.Item) {
 		name := i.Source
 		c.progress.current.Store(&name)
 	}
+	if c.alias != nil {
+		i.Target = c.real(i.Target)
+	}
 	if c.printer.json {
 		c.itemEvent(i)
 		return

@@ -34,7 +34,7 @@ func manPage(c *Command) string {
 	}
 	b.WriteString(".SH EXIT STATUS\n")
 	for _, e := range c.Exits {
-		b.WriteString(".TP\n.B " + roff(e.Code) + "\n" + roff(e.Doc) + "\n")
+		b.WriteString(".TP\n.B " + roff(e.Code) + "\n" + roffLines(e.Doc) + "\n")
 	}
 	b.WriteString(".SH SEE ALSO\n.BR haul (1)\n")
 	return b.String()
@@ -71,13 +71,13 @@ func manHead(b *strings.Builder, name, brief string) {
 
 func manText(b *strings.Builder, text string) {
 	for _, p := range strings.Split(text, "\n") {
-		b.WriteString(".PP\n" + roff(p) + "\n")
+		b.WriteString(".PP\n" + roffLines(p) + "\n")
 	}
 }
 
 func manFlags(b *strings.Builder, flags []*Flag) {
 	for _, f := range flags {
-		b.WriteString(".TP\n.B " + roff(f.spell(", ")) + "\n" + roff(f.Doc) + "\n")
+		b.WriteString(".TP\n.B " + roff(f.spell(", ")) + "\n" + roffLines(f.Doc) + "\n")
 	}
 }
 
@@ -92,4 +92,13 @@ func roff(s string) string {
 		s = `\&` + s
 	}
 	return s
+}
+
+// roffLines is roff for text of any length, broken into lines.
+func roffLines(text string) string {
+	lines := strings.Split(fill(text, 72, 0), "\n")
+	for i := range lines {
+		lines[i] = roff(lines[i])
+	}
+	return strings.Join(lines, "\n")
 }

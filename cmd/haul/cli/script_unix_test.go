@@ -43,7 +43,7 @@ func TestScripts(t *testing.T) {
 			if err := os.Chmod(home, 0o755); err != nil {
 				return err
 			}
-			e.Vars = append(e.Vars, "LC_ALL=C", "TMPDIR="+e.WorkDir+"/.tmp", "BOX="+home+"/box")
+			e.Vars = append(e.Vars, "LC_ALL=C", "TZ=UTC", "TMPDIR="+e.WorkDir+"/.tmp", "BOX="+home+"/box")
 			syscall.Umask(0o022)
 			return os.MkdirAll(filepath.Join(e.WorkDir, ".tmp"), 0o777)
 		},
