@@ -81,3 +81,22 @@ func TestShapes(t *testing.T) {
 		}
 	}
 }
+
+// Where a fast path could go wrong.
+func TestPatternEdges(t *testing.T) {
+	for _, c := range []struct {
+		pattern, path string
+		dir, want     bool
+	}{
+		{"ab*ba", "aba", false, false}, {"ab*ba", "abba", false, true}, {"ab*ba", "x/ab--ba", false, true},
+		{"/tree/***", "tree", true, true}, {"/tree/***", "tree", false, false}, {"/tree/***", "tree/x", false, true}, {"/tree/***", "treex", true, false}, {"/tree/***", "treex/y", false, false}, {"/tree/***", "a/tree/y", false, false},
+		{"a/b", "xa/b", false, false}, {"a/b", "x/a/b", false, true}, {"a/b", "b", false, false}, {"/a", "x/a", false, false},
+		{"*/b", "x/a/b", false, true}, {"*/b", "b", false, false}, {"*/*/b", "a/b", false, false}, {"a?*", "a", false, false},
+	} {
+		p := compile(c.pattern, false, false)
+		q := query{path: c.path, name: lastComponent(c.path), dir: c.dir}
+		if got := p.matches(&q, "", nil); got != c.want {
+			t.Errorf("%s on %s: %v", c.pattern, c.path, got)
+		}
+	}
+}

@@ -182,7 +182,7 @@ func seeded(rounds int) (*rand.Rand, int) {
 func TestRandomPatternsAsRsync(t *testing.T) {
 	needRsync(t)
 	w := oddTree(t)
-	r, rounds := seeded(60)
+	r, rounds := seeded(40)
 	for range rounds {
 		var rules []string
 		for range 1 + r.Intn(2) {
@@ -196,7 +196,7 @@ func TestRandomPatternsAsRsync(t *testing.T) {
 // Per-directory files at random places with random rules.
 func TestRandomMergesAsRsync(t *testing.T) {
 	needRsync(t)
-	r, rounds := seeded(40)
+	r, rounds := seeded(25)
 	pick := func(from ...string) string { return from[r.Intn(len(from))] }
 	for range rounds {
 		c := treeCase{files: map[string]string{}}
