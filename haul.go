@@ -21,6 +21,10 @@ import (
 // and the first error. OnError decided so.
 type PartialError = local.PartialError
 
+// LeftError says in what state a failure left a file that was being changed
+// where it stands.
+type LeftError = outfile.LeftError
+
 // What is wrong with an entry, as errors.Is finds it in the errors of a copy.
 var (
 	ErrSameFile   = local.ErrSameFile   // source and target are one file
@@ -40,7 +44,7 @@ var (
 // CopyFile makes dst a copy of the file src. A file that stands at dst is
 // replaced by rename, so that no reader ever sees a part of the copy, unless
 // o.InPlace says otherwise. Symbolic links are followed on both sides. A src
-// that is a directory is an error.
+// that is a directory is an error, and so is a dst that is one.
 func CopyFile(ctx context.Context, dst, src string, o *Options) error {
 	var st sys.Stat
 	if err := sys.StatPath(src, true, &st); err != nil {
@@ -48,6 +52,9 @@ func CopyFile(ctx context.Context, dst, src string, o *Options) error {
 	}
 	if st.IsDir() {
 		return &fs.PathError{Op: "copy", Path: src, Err: sys.ErrIsDir}
+	}
+	if err := sys.StatPath(dst, true, &st); err == nil && st.IsDir() {
+		return &fs.PathError{Op: "copy", Path: dst, Err: sys.ErrIsDir}
 	}
 	j, err := o.job()
 	if err != nil {
@@ -107,7 +114,7 @@ func WriteFile(name string, data []byte, perm fs.FileMode) error {
 // after a crash if d asks for durability. A symbolic link is followed; what it
 // leads to is replaced. Other names (hard links) of an old file keep the old content.
 func ReplaceFile(name string, data []byte, perm fs.FileMode, d Durability) error {
-	p, err := create(name, int64(len(data)), sys.Perm(perm), &Options{Durability: d})
+	p, err := create(name, int64(len(data)), sys.TypeRegular|sys.Perm(perm), &Options{Durability: d})
 	if err != nil {
 		return err
 	}
