@@ -20,9 +20,10 @@ func (w *worker) form(n *node, name, target string, old *meta.Meta) error {
 	action, backup := report.Made, ""
 	if old != nil && w.Rules.Form != plan.FormAttributes {
 		var err error
-		if action, backup, _, err = w.giveWay(n.dst, target, old); err != nil {
+		if _, backup, _, err = w.giveWay(n.dst, target, old); err != nil {
 			return err
 		}
+		action = report.Replaced
 	}
 	there := old != nil && !old.IsDir()
 	var err error
@@ -90,9 +91,10 @@ func (w *worker) makeOther(n *node, name, target string, old *meta.Meta) error {
 	action, backup := report.Made, ""
 	if old != nil {
 		var err error
-		if action, backup, _, err = w.giveWay(n.dst, target, old); err != nil {
+		if _, backup, _, err = w.giveWay(n.dst, target, old); err != nil {
 			return err
 		}
+		action = report.Replaced
 	}
 	there := old != nil && !old.IsDir()
 	var skipped meta.Mask

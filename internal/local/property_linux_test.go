@@ -29,7 +29,13 @@ func TestCopies(t *testing.T) {
 			must(t, os.Mkdir(base, 0o755))
 			defer os.RemoveAll(base)
 			c := copies{rt: rt, src: base + "/src", dst: base + "/dst"}
-			c.shape = testtree.Shape{Privileged: os.Getuid() == 0, Xattrs: true, ACLs: true, FileSize: 128 << 10}
+			c.shape = testtree.Shape{Privileged: os.Getuid() == 0, FileSize: 128 << 10}
+			c.what = testtree.All | testtree.Extents
+			if rapid.Bool().Draw(rt, "attributes") {
+				// Their blocks count as the file's, and may hide a hole of a small one.
+				c.shape.Xattrs, c.shape.ACLs = true, true
+				c.what = testtree.All
+			}
 			c.inPlace = rapid.Bool().Draw(rt, "in place")
 			c.durability = rapid.SampledFrom(durabilities).Draw(rt, "durability")
 			c.workers = rapid.IntRange(1, 4).Draw(rt, "workers")
@@ -44,6 +50,7 @@ type copies struct {
 	rt         *rapid.T
 	shape      testtree.Shape
 	src, dst   string
+	what       testtree.Mask // that is the same in both
 	inPlace    bool
 	durability outfile.Durability
 	workers    int
@@ -82,7 +89,7 @@ func (c *copies) first(ref string) {
 	}
 	j := c.job()
 	c.run(j)
-	c.same(c.src, c.dst, testtree.All|testtree.Extents)
+	c.same(c.src, c.dst, c.what)
 	if out, err := exec.Command("cp", "-a", c.src, ref).CombinedOutput(); err != nil {
 		c.rt.Fatalf("cp -a: %v\n%s", err, out)
 	}
@@ -131,11 +138,10 @@ func (c *copies) changed() {
 	j.Delete, j.Workers = true, 1
 	did := j.items(c.rt)
 	c.run(j)
-	what := testtree.All
-	if !c.inPlace {
-		what |= testtree.Extents
+	if c.inPlace {
+		c.what &^= testtree.Extents
 	}
-	c.same(c.src, c.dst, what)
+	c.same(c.src, c.dst, c.what)
 	if a, b := said.lines(c.dst), did.lines(c.dst); !slices.Equal(a, b) {
 		c.rt.Fatalf("a dry run said\n%s\n\nthe real one did\n%s", strings.Join(a, "\n"), strings.Join(b, "\n"))
 	}
