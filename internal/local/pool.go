@@ -8,13 +8,14 @@ import (
 )
 
 const (
-	maxWorkers = 16                    // beyond, directories' locks and disks gain nothing more
+	maxWorkers = 8                     // beyond, locks of directories cost more than a disk gains
 	growEvery  = 20 * time.Millisecond // how often it is asked whether one more worker pays
 )
 
 // work lets the workers run until there are no tasks. Unless the caller fixed
 // their number, it begins with one a processor and adds more for as long as
-// they spend their time waiting for a disk while tasks wait for them.
+// they spend their time waiting for what a disk is to read, while tasks wait
+// for them. Waiting alone is no reason: it may be for each other's locks.
 func (e *engine) work() {
 	finished := make(chan struct{}, max(maxWorkers, e.Workers))
 	running := 0
@@ -30,25 +31,25 @@ func (e *engine) work() {
 	}
 	tick := time.NewTicker(growEvery)
 	defer tick.Stop()
-	cpu, at := sys.CPUTime(), time.Now()
+	before, at := sys.Used(), time.Now()
 	for running > 0 {
 		select {
 		case <-finished:
 			running--
 		case now := <-tick.C:
-			used := sys.CPUTime()
-			if e.Workers == 0 && e.queue.waiting() && grow(running, used-cpu, now.Sub(at)) {
+			used := sys.Used()
+			if e.Workers == 0 && e.queue.waiting() && grow(running, used.CPU-before.CPU, used.Read-before.Read, now.Sub(at)) {
 				add()
 			}
-			cpu, at = used, now
+			before, at = used, now
 		}
 	}
 }
 
 // grow decides whether one more worker pays: n of them kept processors busy for
-// cpu within wall. Where that is not told (0), it does not.
-func grow(n int, cpu, wall time.Duration) bool {
-	return n < maxWorkers && cpu > 0 && cpu < wall*time.Duration(n)*6/10
+// cpu within wall, and caused blocks to be read.
+func grow(n int, cpu time.Duration, blocks int64, wall time.Duration) bool {
+	return n < maxWorkers && blocks > 0 && cpu < wall*time.Duration(n)*6/10
 }
 
 // workers is how many goroutines copy at first.
