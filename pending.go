@@ -30,11 +30,13 @@ type Pending struct {
 // known). A file that exists keeps its mode, owner and attributes; a new one gets
 // 0666 cut by umask. Of o, the policies on writing count: Sparse, InPlace,
 // Preallocate, Durability, WriteSize, Counters, Perm. A symbolic link is followed.
+// What exists and is no regular file is refused: os.OpenFile writes into these.
 func Create(name string, size int64, o *Options) (*Pending, error) {
 	return create(name, size, 0, o)
 }
 
-// create does so with a mode for the finished file; 0 means as Create says.
+// create does so with a mode for the finished file, marked by a type so that
+// none at all is one; 0 means as Create says.
 func create(name string, size int64, mode uint32, o *Options) (*Pending, error) {
 	j, err := o.job()
 	if err != nil {
@@ -47,9 +49,6 @@ func create(name string, size int64, mode uint32, o *Options) (*Pending, error) 
 	dir, base := filepath.Split(path)
 	if base == "" || base == "." || base == ".." {
 		return nil, &fs.PathError{Op: "create", Path: name, Err: sys.ErrIsDir}
-	}
-	if dir == "" {
-		dir = "."
 	}
 	p := &Pending{}
 	if p.dir, err = sys.OpenRoot(dir); err != nil {
@@ -88,17 +87,27 @@ func create(name string, size int64, mode uint32, o *Options) (*Pending, error) 
 	return p, nil
 }
 
-// inherit remembers what a file that is replaced hands on to its successor.
+// errNotRegular: a rename over a device or a FIFO would destroy it.
+var errNotRegular = errors.New("not a regular file")
+
+// inherit remembers what a file that is replaced hands on to its successor, if
+// it was not given a mode of its own.
 func (p *Pending) inherit(name string, mode uint32, place outfile.Place) error {
-	if mode != 0 || place == outfile.InPlace {
-		return nil
+	if place == outfile.InPlace {
+		return nil // that looks by itself
 	}
 	var m meta.Meta
 	err := p.dir.Lstat(name, &m.Stat)
-	if sys.IsNotExist(err) || err == nil && !m.IsRegular() {
+	switch {
+	case sys.IsNotExist(err):
 		return nil
-	}
-	if err == nil {
+	case err == nil && m.IsDir():
+		return &fs.PathError{Op: "create", Path: p.dir.Join(name), Err: sys.ErrIsDir}
+	case err == nil && !m.IsRegular():
+		return &fs.PathError{Op: "create", Path: p.dir.Join(name), Err: errNotRegular}
+	case err == nil && mode != 0:
+		return nil
+	case err == nil:
 		err = p.read.Fill(meta.Object{Dir: p.dir, Name: name}, meta.Xattrs|meta.ACL, &m)
 	}
 	p.old = &m
