@@ -113,6 +113,15 @@ func join(dir, name string) string {
 // cpText is cp's message for an error that a copy of source met. Errors on the
 // target's side may name a temporary file: the target is named instead.
 func (c *copier) cpText(source string, err error) string {
+	text := c.cpWords(source, err)
+	var left *haul.LeftError
+	if errors.As(err, &left) {
+		text += " (the file was left " + left.State + ")"
+	}
+	return text
+}
+
+func (c *copier) cpWords(source string, err error) string {
 	loc := c.loc
 	target := twin(c.pairs, source)
 	var p *fs.PathError
@@ -135,7 +144,7 @@ func (c *copier) cpText(source string, err error) string {
 	case errors.As(err, &p) && (p.Path == source || target == ""):
 		return sourceText(loc, p)
 	case errors.As(err, &p):
-		return targetText(loc, p, c.named(p.Path, target))
+		return c.targetText(p, source, c.named(p.Path, target))
 	}
 	return loc.file(source) + ": " + reason(err)
 }
@@ -191,35 +200,59 @@ func sourceText(loc locale, p *fs.PathError) string {
 	return plainText(loc, p)
 }
 
-func targetText(loc locale, p *fs.PathError, path string) string {
-	name, why := loc.file(path), reason(p)
-	switch p.Op {
-	case "open", "create":
-		return "cannot create regular file " + name + ": " + why
-	case "stat", "lstat":
-		return "cannot stat " + name + ": " + why
-	case "mkdir":
-		return "cannot create directory " + name + ": " + why
-	case "symlink":
-		return "cannot create symbolic link " + name + ": " + why
-	case "mknod":
-		return "cannot create special file " + name + ": " + why
-	case "write", "clone", "copy":
+func (c *copier) targetText(p *fs.PathError, source, path string) string {
+	name, why := c.loc.file(path), reason(p)
+	verb, object, _ := strings.Cut(p.Op, " ")
+	switch verb {
+	case "copy", "write":
 		return "error writing " + name + ": " + why
-	case "close":
-		return "failed to close " + name + ": " + why
-	case "remove":
-		return "cannot remove " + name + ": " + why
-	case "truncate":
-		return "failed to truncate " + name + ": " + why
-	case "chown":
-		return "failed to preserve ownership for " + name + ": " + why
-	case "chmod":
-		return "preserving permissions for " + name + ": " + why
-	case "chtimes":
-		return "preserving times for " + name + ": " + why
-	case "setxattr", "removexattr":
-		return "setting attributes for " + name + ": " + why
+	case "clone":
+		return "failed to clone " + name + " from " + c.loc.file(strings.TrimSuffix(object, " to")) + ": " + why
+	case "set":
+		return "failed to preserve " + object + " for " + name + ": " + why
+	case "open", "create":
+		return c.cannotCreate(path, why)
+	case "symlink":
+		return "cannot create symbolic link " + name + " to " + c.loc.file(c.leads(source)) + ": " + why
 	}
-	return plainText(loc, &fs.PathError{Op: p.Op, Path: path, Err: p.Err})
+	for _, w := range targetWords {
+		if w[0] == p.Op {
+			return w[1] + name + ": " + why
+		}
+	}
+	return plainText(c.loc, &fs.PathError{Op: p.Op, Path: path, Err: p.Err})
+}
+
+// targetWords are what cp says of a target on which an operation failed.
+var targetWords = [...][2]string{
+	{"stat", "cannot stat "}, {"lstat", "cannot stat "}, {"mkdir", "cannot create directory "},
+	{"mknod", "cannot create special file "}, {"close", "failed to close "}, {"remove", "cannot remove "},
+	{"truncate", "failed to truncate "}, {"chown", "failed to preserve ownership for "},
+	{"chmod", "preserving permissions for "}, {"chtimes", "preserving times for "},
+	{"setxattr", "setting attributes for "}, {"removexattr", "setting attributes for "},
+}
+
+// cannotCreate says at which of cp's steps a target that cannot be made would
+// have been found out.
+func (c *copier) cannotCreate(path, why string) string {
+	name := c.loc.file(path)
+	_, err := os.Lstat(path)
+	switch {
+	case errors.Is(err, fs.ErrPermission):
+		return "cannot stat " + name + ": " + reason(err)
+	case err == nil && (c.Force || c.Remove):
+		return "cannot remove " + name + ": " + why
+	}
+	return "cannot create regular file " + name + ": " + why
+}
+
+// leads is what a symbolic link made for a source would hold.
+func (c *copier) leads(source string) string {
+	if c.Form == haul.FormSymlink {
+		return source
+	}
+	if to, err := os.Readlink(source); err == nil {
+		return to
+	}
+	return source
 }

@@ -70,8 +70,11 @@ func manHead(b *strings.Builder, name, brief string) {
 }
 
 func manText(b *strings.Builder, text string) {
-	for _, p := range strings.Split(text, "\n") {
-		b.WriteString(".PP\n" + roffLines(p) + "\n")
+	for i, p := range strings.Split(text, "\n") {
+		if i > 0 {
+			b.WriteString(".PP\n")
+		}
+		b.WriteString(roffLines(p) + "\n")
 	}
 }
 

@@ -7,7 +7,9 @@ import (
 	"io"
 	"io/fs"
 	"os"
+	"path/filepath"
 	"strconv"
+	"strings"
 
 	haul "github.com/gohaul/haul"
 )
@@ -82,7 +84,7 @@ func (s *session) write() int {
 	case s.ctx.Err() != nil:
 		return 1
 	case err != nil:
-		text := plainText(s.loc, err)
+		text := plainText(s.loc, w.renamed(err))
 		s.complain(text)
 		if w.json {
 			s.printBytes(newObject(nil, "error").path("path", w.name).str("message", text).line())
@@ -92,6 +94,15 @@ func (s *session) write() int {
 		s.printBytes(newObject(nil, "summary").path("path", w.name).num("bytes", n).line())
 	}
 	return 0
+}
+
+// renamed is an error that names the file, where it named the temporary one.
+func (w *writing) renamed(err error) error {
+	var p *fs.PathError
+	if errors.As(err, &p) && strings.HasPrefix(filepath.Base(p.Path), "."+filepath.Base(w.name)+".") {
+		return &fs.PathError{Op: p.Op, Path: w.name, Err: p.Err}
+	}
+	return err
 }
 
 func (s *session) take(w *writing) (int64, error) {
