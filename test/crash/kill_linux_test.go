@@ -29,11 +29,15 @@ func TestMain(m *testing.M) {
 }
 
 // work copies src over dst, in the child, and obeys SIGTERM as a program that uses
-// the library does. It says when it begins.
+// the library does. It says when it begins and ends.
 func work(what, dst, src string) int {
-	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGTERM)
-	defer stop()
+	ctx, cancel := context.WithCancel(context.Background())
+	defer cancel()
+	term := make(chan os.Signal, 1)
+	signal.Notify(term, syscall.SIGTERM) // to the end: a late signal is none
+	go func() { <-term; cancel() }()
 	fmt.Println("begins")
+	defer fmt.Println("ends")
 	var err error
 	switch what {
 	case "CopyDir":
@@ -75,18 +79,21 @@ func strike(t *testing.T, what, dst, src string, sig os.Signal, wait time.Durati
 	if err != nil {
 		t.Fatal(err)
 	}
-	if line, err := bufio.NewReader(out).ReadString('\n'); err != nil || line != "begins\n" {
+	said := bufio.NewReader(out)
+	if line, err := said.ReadString('\n'); err != nil || line != "begins\n" {
 		t.Errorf("the child said %q, %v", line, err)
 	}
 	began := time.Now()
 	timer := time.AfterFunc(wait, func() { _ = cmd.Process.Signal(sig) })
+	_, _ = said.ReadString('\n') // or it ended without a word
+	took = time.Since(began)
 	err = cmd.Wait()
 	timer.Stop()
 	var exit *exec.ExitError
 	if err != nil && !errors.As(err, &exit) {
 		t.Fatal(err)
 	}
-	return cmd.ProcessState.ExitCode(), time.Since(began)
+	return cmd.ProcessState.ExitCode(), took
 }
 
 // TestKill kills at random moments with a signal that cannot be caught, and with
@@ -100,6 +107,10 @@ func TestKill(t *testing.T) {
 		src[gen], flats[gen] = fmt.Sprintf("%s/tree%d", dir, gen), fmt.Sprintf("%s/flat%d", dir, gen)
 		treeGens[gen] = plant(t, src[gen], text(gen))
 		flatGens[gen] = timeless(plant(t, flats[gen], flat(gen)))
+	}
+	rounds := 8 * many
+	if testing.Short() {
+		rounds = 2
 	}
 	for _, what := range []string{"CopyDir", "SyncBatch", "ReplaceFile", "CopyFile", "Create"} {
 		from, gens, signals := src, treeGens, []syscall.Signal{syscall.SIGKILL, syscall.SIGTERM}
@@ -115,7 +126,7 @@ func TestKill(t *testing.T) {
 				}
 				_, took := strike(t, what, dst, from[1], sig, time.Hour)
 				struck := 0
-				for n := range 8 * many {
+				for n := range rounds {
 					old, new := gens[1-n%2], gens[n%2]
 					code, _ := strike(t, what, dst, from[n%2], sig, time.Duration(rand.Int64N(int64(took)+1)))
 					struck += judge(t, dst, sig, code, old, new)
@@ -127,7 +138,7 @@ func TestKill(t *testing.T) {
 						t.Fatalf("after the next run: %q, %v", wrong, err)
 					}
 				}
-				t.Logf("%d of %d were struck at work, of %v", struck, 8*many, took)
+				t.Logf("%d of %d were struck at work, of %v", struck, rounds, took)
 			})
 		}
 	}
