@@ -3,6 +3,7 @@
 package sys
 
 import (
+	"errors"
 	"fmt"
 	"io/fs"
 	"strings"
@@ -32,7 +33,8 @@ type Dir struct {
 
 	mu       sync.Mutex // held while parking and reopening
 	dev, ino uint64     // known once parked; under mu
-	cookie   int64      // where Read goes on; written between enter and leave
+	cookie   int64      // where Read goes on; like end written between enter and leave
+	end      bool       // Read has come to the end
 	slot     int        // in the table of open directories, under its lock
 }
 
@@ -314,25 +316,38 @@ func (d *Dir) LinkFollow(from *Dir, old, name string) error {
 
 // Rename gives an entry a new name in to, over whatever stands there.
 func (d *Dir) Rename(old string, to *Dir, name string) error {
-	return between("rename", "renameat", d, old, to, name, func(a, b int) error { return unix.Renameat(a, old, b, name) })
+	var from, under cname // no copies of the names on the heap: a rename is on the hot path
+	return between("rename", "renameat", d, old, to, name, func(a, b int) error {
+		from.set(old) // both were checked
+		under.set(name)
+		_, _, e := unix.Syscall6(unix.SYS_RENAMEAT2, uintptr(a), uintptr(unsafe.Pointer(&from)), uintptr(b), uintptr(unsafe.Pointer(&under)), 0, 0)
+		return errnoOf(e)
+	})
 }
 
 // RenameNew is Rename that fails with EEXIST rather than replace anything.
 func (d *Dir) RenameNew(old string, to *Dir, name string) error {
-	return between("rename", "renameat2", d, old, to, name, func(a, b int) error {
-		err := unix.Renameat2(a, old, b, name, unix.RENAME_NOREPLACE)
-		if err != unix.EINVAL && err != unix.ENOSYS {
-			return err
-		}
-		// The file system lacks the flag: a link fails on an existing name too.
-		err = unix.Linkat(a, old, b, name, 0)
+	err := between("rename", "renameat2", d, old, to, name, func(a, b int) error {
+		return unix.Renameat2(a, old, b, name, unix.RENAME_NOREPLACE)
+	})
+	if errors.Is(err, unix.EINVAL) || errors.Is(err, unix.ENOSYS) {
+		return d.renameByLink(old, to, name) // the file system lacks the flag
+	}
+	return err
+}
+
+// renameByLink is RenameNew in two steps, of which the first fails on a name
+// that exists. A directory can have no second name, but replaces nothing except
+// an empty one.
+func (d *Dir) renameByLink(old string, to *Dir, name string) error {
+	return between("rename", "linkat", d, old, to, name, func(a, b int) error {
+		err := unix.Linkat(a, old, b, name, 0)
 		if err == nil {
 			return unix.Unlinkat(a, old, 0)
 		}
-		// A directory has no second name, and replaces nothing but an empty one.
 		var st unix.Stat_t
 		if err == unix.EPERM && unix.Fstatat(b, name, &st, unix.AT_SYMLINK_NOFOLLOW) == unix.ENOENT {
-			return unix.Renameat(a, old, b, name)
+			err = unix.Renameat(a, old, b, name)
 		}
 		return err
 	})
@@ -374,11 +389,15 @@ func (d *Dir) Chown(name string, uid, gid int) error {
 // Chmod sets the mode of an entry that is no symbolic link, and never that of
 // what a link leads to.
 func (d *Dir) Chmod(name string, mode uint32) error {
+	err := d.entry("chmod", "fchmodat2", name, func(at int) error {
+		return unix.Fchmodat(at, name, mode&PermMask, unix.AT_SYMLINK_NOFOLLOW)
+	})
+	if err == nil || !NotSupported(err) {
+		return err
+	}
+	// Linux before 6.6, or a link. A descriptor that only names the entry cannot
+	// be led elsewhere.
 	return d.entry("chmod", "fchmodat", name, func(at int) error {
-		err := unix.Fchmodat(at, name, mode&PermMask, unix.AT_SYMLINK_NOFOLLOW)
-		if err != unix.EOPNOTSUPP && err != unix.ENOSYS {
-			return err
-		}
 		fd, err := unix.Openat(at, name, unix.O_PATH|unix.O_NOFOLLOW|unix.O_CLOEXEC, 0)
 		if err != nil {
 			return err
@@ -416,9 +435,12 @@ func (d *Dir) Read(buf []byte, list []Dirent) ([]Dirent, error) {
 		n := 0
 		// The position is noted before the directory may be parked again.
 		err := d.do("getdents64", ".", func(at int) (err error) {
-			n, err = unix.Getdents(at, buf)
-			if err == nil {
+			if d.end {
+				return nil
+			}
+			if n, err = unix.Getdents(at, buf); err == nil {
 				list = d.parse(buf[:n], list)
+				d.end = n == 0
 			}
 			return err
 		})
@@ -435,8 +457,16 @@ func (d *Dir) Read(buf []byte, list []Dirent) ([]Dirent, error) {
 func (d *Dir) Rewind() error {
 	return d.pathErr("seek", ".", d.do("lseek", ".", func(at int) error {
 		_, err := unix.Seek(at, 0, unix.SEEK_SET)
+		if err == nil && d.ino != 0 {
+			// It was parked. ext4 would read nothing more on a descriptor whose
+			// first read was at the end, unless it has read at another place.
+			var waste [1024]byte
+			if _, err = unix.Getdents(at, waste[:]); err == nil {
+				_, err = unix.Seek(at, 0, unix.SEEK_SET)
+			}
+		}
 		if err == nil {
-			d.cookie = 0
+			d.cookie, d.end = 0, false
 		}
 		return err
 	}))

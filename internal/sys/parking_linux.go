@@ -159,7 +159,7 @@ func (d *Dir) adopt(fd int) error {
 	if err == nil && (st.Dev != d.dev || st.Ino != d.ino) {
 		err = unix.ESTALE // moved or replaced by another while parked
 	}
-	if err == nil && d.cookie != 0 {
+	if err == nil && d.cookie != 0 && !d.end {
 		_, err = unix.Seek(fd, d.cookie, unix.SEEK_SET)
 	}
 	if err != nil {
