@@ -256,3 +256,20 @@ func TestHoles(t *testing.T) {
 		try(t, d.SyncFS(), f.SyncFS())
 	})
 }
+
+// TestTryAnotherWay: errors of a disk that is full or broken are final.
+func TestTryAnotherWay(t *testing.T) {
+	final := []error{unix.ENOSPC, unix.EDQUOT, unix.EIO, unix.EFBIG, unix.EROFS, unix.ENOMEM, errWrong, nil}
+	for _, err := range final {
+		if sys.TryAnotherWay(err) {
+			t.Errorf("%v: tried again", err)
+		}
+	}
+	for _, err := range []error{
+		unix.EXDEV, unix.EINVAL, unix.ENOSYS, unix.EOPNOTSUPP, unix.ENOTTY, unix.EPERM, unix.EACCES, unix.ETXTBSY, unix.EBADF, unix.ENOENT,
+	} {
+		if !sys.TryAnotherWay(&os.PathError{Op: "clone", Path: "x", Err: err}) {
+			t.Errorf("%v: final", err)
+		}
+	}
+}
