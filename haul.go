@@ -109,7 +109,7 @@ func WriteFile(name string, data []byte, perm fs.FileMode) error {
 	return outfile.Overwrite(name, data, sys.Perm(perm), &outfile.Policy{})
 }
 
-// ReplaceFile gives the named file the content data and the mode perm (before
+// ReplaceFile gives the named file the content data and the permissions perm (before
 // umask) in one step: readers see the old file or the new one, never a mix, also
 // after a crash if d asks for durability. A symbolic link is followed; what it
 // leads to is replaced. Other names (hard links) of an old file keep the old content.

@@ -23,6 +23,7 @@ type Pending struct {
 	old    *meta.Meta
 	read   meta.Reader
 	batch  *outfile.Batch
+	path   string
 	done   bool
 }
 
@@ -50,7 +51,7 @@ func create(name string, size int64, mode uint32, o *Options) (*Pending, error) 
 	if base == "" || base == "." || base == ".." {
 		return nil, &fs.PathError{Op: "create", Path: name, Err: sys.ErrIsDir}
 	}
-	p := &Pending{}
+	p := &Pending{path: path}
 	if p.dir, err = sys.OpenRoot(dir); err != nil {
 		return nil, err
 	}
@@ -132,14 +133,32 @@ func resolve(name string) (string, error) {
 }
 
 // Write stores p behind what was written before.
-func (p *Pending) Write(b []byte) (int, error) { return p.stream.Write(b) }
+func (p *Pending) Write(b []byte) (int, error) {
+	if p.done {
+		return 0, p.closed("write")
+	}
+	return p.stream.Write(b)
+}
+
+// closed is the error of what comes after the end.
+func (p *Pending) closed(op string) error {
+	return &fs.PathError{Op: op, Path: p.path, Err: fs.ErrClosed}
+}
 
 // Hole leaves n bytes of zeros behind what was written before, which take no
 // space unless the policy is SparseNever.
-func (p *Pending) Hole(n int64) error { return p.stream.Hole(n) }
+func (p *Pending) Hole(n int64) error {
+	if p.done {
+		return p.closed("write")
+	}
+	return p.stream.Hole(n)
+}
 
 // ReadFrom writes all that r gives up to its end.
 func (p *Pending) ReadFrom(r io.Reader) (int64, error) {
+	if p.done {
+		return 0, p.closed("write")
+	}
 	buf := make([]byte, 256<<10)
 	total := int64(0)
 	for {
@@ -165,7 +184,7 @@ func (p *Pending) ReadFrom(r io.Reader) (int64, error) {
 // (in place: the error says what is left).
 func (p *Pending) Commit() error {
 	if p.done {
-		return &fs.PathError{Op: "commit", Path: p.dir.Path(), Err: fs.ErrClosed}
+		return p.closed("commit")
 	}
 	p.done = true
 	err := p.file.Commit(p.apply)
