@@ -58,7 +58,7 @@ func TestWriteFileAsOS(t *testing.T) {
 		for _, name := range names {
 			perms := []fs.FileMode{0o644}
 			if slices.Contains(fresh, name) {
-				perms = append(perms, 0o777, 0o600, 0)
+				perms = append(perms, 0o777, 0o600, 0o400)
 			}
 			for _, perm := range perms {
 				for _, n := range []int{0, 5000, 100000} {
