@@ -106,6 +106,9 @@ func TestCopyDir(t *testing.T) {
 				t.Fatal(err)
 			}
 			testtree.Equal(t, src, dst, testtree.All|testtree.Extents)
+			if err := os.Chmod(dst+"/mine", 0o600); err != nil { // else only root could write to it
+				t.Fatal(err)
+			}
 			if err := fs.CopyDir(dst, src, opts...); err != nil {
 				t.Fatal("again: ", err)
 			}
