@@ -44,6 +44,9 @@ func (f *File) Clone(src *sys.File, size int64) (bool, error) {
 		return false, err
 	}
 	f.touch()
+	if err := f.cutFor(src, &size); err != nil {
+		return false, f.left(err, leftPartly)
+	}
 	if err := f.file.Clone(src); err != nil {
 		if always || !sys.TryAnotherWay(err) {
 			return false, f.left(f.cannotClone(src, err), leftPartly)
@@ -52,15 +55,8 @@ func (f *File) Clone(src *sys.File, size int64) (bool, error) {
 		return false, nil
 	}
 	f.p.Ways.worked(f.pair, byClone)
-	if f.old > size {
-		// The old tail is still there, and would show if src had become shorter.
-		var st sys.Stat
-		if err := src.Stat(&st); err != nil {
-			return false, f.left(err, leftPartly)
-		}
-		if st.Size < size {
-			return false, f.left(shrank(src), leftPartly)
-		}
+	if err := f.cutFor(src, &size); err != nil { // should it have shrunk meanwhile
+		return false, f.left(err, leftPartly)
 	}
 	f.cloned = size
 	f.length = max(f.length, size)
@@ -70,6 +66,25 @@ func (f *File) Clone(src *sys.File, size int64) (bool, error) {
 		add(&c.Bytes, size)
 	}
 	return true, nil
+}
+
+// cutFor cuts an old file that is longer than src, whose size it brings up to
+// date if that has become less: a clone leaves the old tail, or is refused since
+// the last block of src would end within the file.
+func (f *File) cutFor(src *sys.File, size *int64) error {
+	if f.old == 0 {
+		return nil
+	}
+	var st sys.Stat
+	if err := src.Stat(&st); err != nil {
+		return err
+	}
+	*size = min(*size, st.Size)
+	if f.old <= *size {
+		return nil
+	}
+	f.old, f.ground = *size, *size
+	return f.setSize(*size)
 }
 
 func (f *File) cannotClone(src *sys.File, err error) error {

@@ -444,6 +444,32 @@ func TestClone(t *testing.T) {
 	}
 }
 
+// TestCloneOfAShrunkFile in place shows nothing of the old file behind it.
+func TestCloneOfAShrunkFile(t *testing.T) {
+	if testing.Short() {
+		t.Skip("needs a file system of its own")
+	}
+	dir := loopfs.Mount(t, "xfs", 0)
+	want := random(70_000)
+	src := openSource(t, dir, want)
+	for _, old := range []int{0, 80_000, 300_000} {
+		mustWrite(t, filepath.Join(dir, "f"), bytes.Repeat([]byte("o"), old))
+		var f File
+		if err := f.Create(root(t, dir), "f", 200_000, 0o600, &Policy{Place: InPlace}); err != nil {
+			t.Fatal(err)
+		}
+		if ok, err := f.Clone(src, 200_000); !ok || err != nil { // it was so long when it was listed
+			t.Fatal(ok, err)
+		}
+		if err := f.Commit(nil); err != nil {
+			t.Fatal(err)
+		}
+		if err := differ(mustRead(t, filepath.Join(dir, "f")), want); err != nil {
+			t.Errorf("over %d bytes: %v", old, err)
+		}
+	}
+}
+
 // TestSmallFilesAreNotCloned leaves small files to reading and writing unless
 // told otherwise.
 func TestSmallFilesAreNotCloned(t *testing.T) {
