@@ -14,6 +14,9 @@ func (d *Dir) Make(name string, m *meta.Meta) (*Dir, error) {
 	}
 	if !d.made {
 		sub, err := d.enter(name)
+		if err == nil && sub != nil {
+			err = sub.Narrow(m)
+		}
 		if sub != nil || err != nil {
 			return sub, err
 		}
@@ -173,7 +176,30 @@ func (d *Dir) GiveUp() error {
 	if d.Dir == nil || d.tree.DryRun || d.made || !d.lent {
 		return nil
 	}
-	return d.With(func(f *sys.File) error { return f.Chmod(d.was.Mode) })
+	return d.With(func(f *sys.File) error { return f.Chmod(d.was.Mode & d.have.Mode) })
+}
+
+// Narrow takes from a directory that stood there before whom m's will keep out,
+// before anything new is in it. It stays so if the job is cancelled.
+func (d *Dir) Narrow(m *meta.Meta) error {
+	if d.idle() || d.tree.Meta.Which&meta.Mode == 0 {
+		return nil
+	}
+	return d.With(func(f *sys.File) error {
+		size, err := f.GetXattr(meta.AccessACL, nil)
+		have := d.have
+		have.Xattrs = err == nil && size > 0
+		perm := meta.SafeWritePerm(m, &d.tree.Meta, have)
+		if perm == have.Mode&sys.PermMask {
+			return nil
+		}
+		err = f.Chmod(perm)
+		if sys.NotPermitted(err) || sys.NotSupported(err) {
+			return nil // Leave will tell
+		}
+		d.have.Mode = have.Mode&sys.TypeMask | perm
+		return err
+	})
 }
 
 // giveBack takes away what was lent to us while we wrote in the directory, if

@@ -142,6 +142,11 @@ func (w *worker) rootDir(p Pair, st *sys.Stat, m *meta.Meta) (d *dest.Dir, exist
 			return nil, false, err
 		}
 		d, err := w.dst.Open(p.Dst)
+		if err == nil {
+			if err = d.Narrow(m); err != nil {
+				d.Close()
+			}
+		}
 		return d, true, err
 	}
 	dir, name := split(p.Dst)
