@@ -184,8 +184,12 @@ func sourceText(loc locale, p *fs.PathError) string {
 	name, why := loc.file(p.Path), reason(p)
 	switch p.Op {
 	case "open":
-		if st, err := os.Stat(p.Path); err == nil && st.IsDir() {
+		st, err := os.Stat(p.Path)
+		switch {
+		case err == nil && st.IsDir():
 			return "cannot access " + name + ": " + why
+		case errors.Is(err, fs.ErrPermission):
+			return "cannot stat " + name + ": " + why // its directory may not be entered
 		}
 		return "cannot open " + name + " for reading: " + why
 	case "stat", "lstat":

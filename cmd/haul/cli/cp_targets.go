@@ -193,7 +193,7 @@ func backupNumber(name, base string) (int, bool) {
 	}
 	n := 0
 	for _, d := range rest {
-		if d < '0' || d > '9' || n > 1<<40 {
+		if d < '0' || d > '9' || n > 1<<27 {
 			return 0, false
 		}
 		n = n*10 + int(d-'0')
