@@ -143,7 +143,7 @@ func (d *Dir) Open(f *File, name string, flags int, perm uint32) error {
 		}
 	})
 	if err == nil {
-		*f = File{f: file, dir: d, name: name}
+		*f = File{f: file, dir: d, name: name, poll: true}
 	}
 	return err
 }
@@ -189,7 +189,7 @@ func (d *Dir) OpenFollow(f *File, name string, flags int) error {
 		return err
 	})
 	if err == nil {
-		*f = File{f: file, dir: d, name: name}
+		*f = File{f: file, dir: d, name: name, poll: true}
 	}
 	return err
 }

@@ -367,6 +367,31 @@ func TestFile(t *testing.T) {
 	}
 }
 
+// TestFIFO: nothing to read is told and not waited for; what comes is read.
+func TestFIFO(t *testing.T) {
+	top := t.TempDir()
+	d := openRoot(t, top)
+	try(t, d.Mknod("fifo", sys.TypeFIFO|0o600, 0))
+	var f sys.File
+	try(t, d.Open(&f, "fifo", sys.ReadOnly, 0))
+	defer f.Close()
+	w, err := os.OpenFile(filepath.Join(top, "fifo"), os.O_RDWR, 0)
+	try(t, err)
+	defer w.Close()
+	buf := make([]byte, 10)
+	for range 2 {
+		if n, err := f.Read(buf); n != 0 || !sys.WouldBlock(err) {
+			t.Errorf("read %d, %v", n, err)
+		}
+		try(t, f.Ready(1))
+		_, err = w.WriteString("hello")
+		try(t, err)
+		if n, err := f.Read(buf); n != 5 || err != nil {
+			t.Errorf("read %d, %v", n, err)
+		}
+	}
+}
+
 // TestWith: a directory as a file, to describe, change and sync it.
 func TestWith(t *testing.T) {
 	top := t.TempDir()

@@ -17,6 +17,7 @@ type File struct {
 	f    *os.File
 	dir  *Dir
 	name string
+	poll bool // opened not to wait: see Read
 }
 
 // The flags of Dir.Open.
@@ -47,7 +48,7 @@ func OpenPath(f *File, path string, flags int, perm uint32) error {
 		*f = File{}
 		return &fs.PathError{Op: "open", Path: path, Err: bare(err)}
 	}
-	*f = File{f: file, name: path}
+	*f = File{f: file, name: path, poll: flags&NonBlock != 0}
 	return nil
 }
 
@@ -138,8 +139,22 @@ func (f *File) ReadAt(p []byte, off int64) (int, error) {
 	return f.move("read", "pread64", p, func(p []byte) (int, error) { return f.f.ReadAt(p, off) })
 }
 
-// Read reads once at the file's position: for what has no offsets.
-func (f *File) Read(p []byte) (int, error) { return f.move("read", "read", p, f.f.Read) }
+// Read reads once at the file's position: for what has no offsets. A FIFO opened
+// not to wait gives what WouldBlock knows when nothing came for a moment.
+func (f *File) Read(p []byte) (int, error) {
+	return f.move("read", "read", p, func(p []byte) (int, error) {
+		if f.poll {
+			f.f.SetReadDeadline(time.Now().Add(moment)) // other files than FIFOs have none
+		}
+		n, err := f.f.Read(p)
+		if errors.Is(err, os.ErrDeadlineExceeded) {
+			err = syscall.EAGAIN
+		}
+		return n, err
+	})
+}
+
+const moment = 20 * time.Millisecond
 
 // WriteAt writes at off; fewer bytes than given may go out without an error.
 func (f *File) WriteAt(p []byte, off int64) (int, error) {
@@ -149,7 +164,7 @@ func (f *File) WriteAt(p []byte, off int64) (int, error) {
 // Write writes at the file's position: for what has no offsets.
 func (f *File) Write(p []byte) (int, error) { return f.move("write", "write", p, f.f.Write) }
 
-// Ready returns at once: reads wait by themselves.
+// Ready returns at once: Read waits for a moment by itself.
 func (f *File) Ready(ms int) error { return nil }
 
 // Truncate cuts or extends the file to size bytes.

@@ -150,8 +150,8 @@ func TestOlderKernels(t *testing.T) {
 	}
 }
 
-// TestFIFO: opening one never waits for its other end.
-func TestFIFO(t *testing.T) {
+// TestOpenFIFO: opening one never waits for its other end.
+func TestOpenFIFO(t *testing.T) {
 	d := openRoot(t, t.TempDir())
 	try(t, d.Mknod("fifo", sys.TypeFIFO|0o600, 0))
 	var f sys.File
