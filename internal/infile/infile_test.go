@@ -652,3 +652,24 @@ func BenchmarkWindow(b *testing.B) {
 		}
 	}
 }
+
+// TestGreatestFile covers the last offsets there are.
+func TestGreatestFile(t *testing.T) {
+	const size = 1<<63 - 1
+	name := filepath.Join(ramDir(t), "f")
+	sparse(t, name, size, 1<<40, size-4095)
+	f := open(t, name)
+	got := extents(t, f)
+	want := []Extent{{0, 1 << 40, true}, {1 << 40, 4096, false}, {1<<40 + 4096, size - 4095 - 1<<40 - 4096, true}, {size - 4095, 4095, false}}
+	if !slices.Equal(got, want) {
+		t.Errorf("%v\nwant %v", got, want)
+	}
+	if b, err := f.Window(size-100, 100); err != nil || isAll(b, 0) {
+		t.Errorf("the end is missing: %v", err)
+	}
+	if b, err := f.Window(1<<41, 1<<17); err != nil || !isAll(b, 0) {
+		t.Errorf("the hole has data: %v", err)
+	}
+}
+
+func isAll(b []byte, c byte) bool { return len(bytes.TrimLeft(b, string(c))) == 0 }

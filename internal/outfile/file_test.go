@@ -3,6 +3,7 @@ package outfile
 import (
 	"bytes"
 	"fmt"
+	"math"
 	"os"
 	"path/filepath"
 	"slices"
@@ -597,5 +598,108 @@ func TestFileIsReused(t *testing.T) {
 		if err := differ(mustRead(t, filepath.Join(dir, fmt.Sprint(i%5))), want); err != nil {
 			t.Fatalf("file %d: %v", i, err)
 		}
+	}
+}
+
+// TestInPlaceWithoutReading writes a file that this user may not read: all of
+// it, since nothing can be compared.
+func TestInPlaceWithoutReading(t *testing.T) {
+	dir := ramDir(t)
+	d := root(t, dir)
+	want := random(200_000)
+	clear(want[50_000:100_000])
+	src := openSource(t, dir, want)
+	for _, sparse := range []Sparse{SparseAuto, SparseAlways, SparseNever} {
+		mustWrite(t, filepath.Join(dir, "f"), random(210_000))
+		refused := false
+		restore := sys.Inject(func(op sys.Op) sys.Fault {
+			if op.Call == "openat" && !refused {
+				refused = true
+				return sys.Fault{Err: syscall.EACCES}
+			}
+			if op.Call == "pread64" && op.Name == "f" {
+				return sys.Fault{Err: syscall.EBADF}
+			}
+			return sys.Fault{}
+		})
+		var f File
+		err := f.Create(d, "f", 200_000, 0o600, &Policy{Place: InPlace, Sparse: sparse})
+		if err == nil {
+			s := f.At(0)
+			s.Copy(src, 0, 50_000)
+			s.Hole(50_000)
+			s.Copy(src, 100_000, 100_000)
+			err = f.Commit(nil)
+		}
+		restore()
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := differ(mustRead(t, filepath.Join(dir, "f")), want); err != nil {
+			t.Errorf("sparse %d: %v", sparse, err)
+		}
+	}
+}
+
+// TestTooLarge is an error before any harm, also where offsets would wrap.
+func TestTooLarge(t *testing.T) {
+	dir := ramDir(t)
+	for _, sparse := range []Sparse{SparseAuto, SparseAlways} {
+		var f File
+		if err := f.Create(root(t, dir), "f", 0, 0o600, &Policy{Sparse: sparse}); err != nil {
+			t.Fatal(err)
+		}
+		s := f.At(0)
+		if err := s.Hole(math.MaxInt64); err != nil {
+			t.Fatal(err) // a file on tmpfs may be so big
+		}
+		if err := s.Hole(1); err == nil {
+			t.Error("a hole behind the greatest offset")
+		}
+		if err := f.Commit(nil); err == nil {
+			t.Error("an error was forgotten")
+		}
+		if err := onlyThese(dir); err != nil {
+			t.Error(err)
+		}
+	}
+}
+
+// TestAtTheEndOfOffsets writes the last bytes a file can have.
+func TestAtTheEndOfOffsets(t *testing.T) {
+	dir := ramDir(t)
+	for _, p := range []Policy{{}, {Sparse: SparseAlways}, {Sparse: SparseAlways, Place: InPlace}, {Sparse: SparseAuto, Place: InPlace, WriteSize: 4096}} {
+		for range 2 { // in place over itself
+			writeFile(t, dir, "f", math.MaxInt64, &p, func(s *Stream) error {
+				if err := s.Hole(math.MaxInt64 - 10_000); err != nil {
+					return err
+				}
+				for _, n := range []int{3000, 4096, 2904} {
+					if _, err := s.Write(random(n)); err != nil {
+						return err
+					}
+				}
+				return nil
+			})
+			name := filepath.Join(dir, "f")
+			info, err := os.Stat(name)
+			if err != nil || info.Size() != math.MaxInt64 {
+				t.Fatalf("%v, %v", info, err)
+			}
+			got := make([]byte, 2904)
+			file, err := os.Open(name)
+			if err != nil {
+				t.Fatal(err)
+			}
+			_, err = file.ReadAt(got, math.MaxInt64-2904)
+			file.Close()
+			if err != nil || !bytes.Equal(got, random(2904)) {
+				t.Errorf("%+v: %v", p, err)
+			}
+			if n := mustAllocate(t, name); n > 16<<10 {
+				t.Errorf("%+v: %d bytes allocated", p, n)
+			}
+		}
+		os.Remove(filepath.Join(dir, "f"))
 	}
 }

@@ -333,7 +333,7 @@ func (s *Stream) store(p []byte, off int64, last bool) int {
 	done := 0
 	for done < len(p) && s.err == nil {
 		at := off + int64(done)
-		n := int((at+piece)/align*align - at)
+		n := int(piece - (at%align+piece%align)%align) // at+piece might wrap
 		if rest := len(p) - done; n > rest {
 			if !last {
 				break
@@ -403,7 +403,7 @@ func (s *Stream) settle() {
 		upto := to
 		if to > f.ground {
 			// The block that holds the end of the old file goes whole.
-			upto = min(to, (f.ground+maxBlock-1)/maxBlock*maxBlock)
+			upto = f.ground + min(to-f.ground, toBorder(f.ground, maxBlock))
 		}
 		s.punch(from, upto)
 		from = max(from, f.ground)

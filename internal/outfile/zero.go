@@ -25,7 +25,7 @@ func isZero(p []byte) bool {
 
 // blockEnd is the next border of a block behind off, or limit if that is nearer.
 func blockEnd(off, block, limit int64) int64 {
-	return min(off-off%block+block, limit)
+	return off + min(block-off%block, limit-off) // off+block might wrap
 }
 
 // run is the longest stretch at the start of p, which lies at off, whose blocks
