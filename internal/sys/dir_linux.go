@@ -53,7 +53,7 @@ func OpenRoot(path string) (*Dir, error) {
 }
 
 func openLong(path string) (int, error) {
-	if err := inject("openat", path); err != nil {
+	if err := retry("openat", path, func() error { return nil }); err != nil {
 		return -1, err
 	}
 	at := unix.AT_FDCWD
