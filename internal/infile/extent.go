@@ -2,6 +2,7 @@ package infile
 
 import (
 	"iter"
+	"math"
 
 	"github.com/gohaul/haul/internal/sys"
 )
@@ -46,7 +47,7 @@ func (f *File) Extents() iter.Seq2[Extent, error] {
 // gives ErrShrank rather than holes it never had.
 func (f *File) Next(off int64) (Extent, error) {
 	rest := Extent{Off: off, Len: f.st.Size - off}
-	if f.dense() {
+	if f.dense() || off >= lastPage {
 		return rest, nil
 	}
 	end, err := f.file.SeekHole(off)
@@ -84,10 +85,15 @@ func (f *File) hole(rest Extent) (Extent, error) {
 			return rest, f.err("seek", ErrShrank)
 		}
 		rest.Hole = true
+		rest.Len = min(rest.Len, lastPage-rest.Off)
 		return rest, nil
 	}
 	return rest, f.err("seek", err)
 }
+
+// lastPage is where the last page begins that a file can have. Linux finds no
+// data in it on tmpfs (its search wraps), so it is always read.
+const lastPage = math.MaxInt64 - 4095
 
 // Dense reports whether the file is known to have no holes, without a call. A
 // file that says false may have none either.
