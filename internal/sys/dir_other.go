@@ -498,20 +498,20 @@ func typeOf(m fs.FileMode) uint32 {
 // Within reports whether the directory that path leads to is the one st
 // describes, or stands somewhere beneath it.
 func Within(path string, st *Stat) (bool, error) {
-	path, err := filepath.EvalSymlinks(here(path))
+	at, err := filepath.EvalSymlinks(path)
 	if err == nil {
-		path, err = filepath.Abs(path)
+		at, err = filepath.Abs(at)
 	}
 	for err == nil {
-		var at Stat
-		if err = StatPath(path, true, &at); err != nil {
+		var here Stat
+		if err = StatPath(at, true, &here); err != nil {
 			break
 		}
-		up := filepath.Dir(path)
-		if at.Same(st) || up == path {
-			return at.Same(st), nil
+		up := filepath.Dir(at)
+		if here.Same(st) || up == at {
+			return here.Same(st), nil
 		}
-		path = up
+		at = up
 	}
 	return false, &fs.PathError{Op: "open", Path: path, Err: bare(err)}
 }
