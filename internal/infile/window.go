@@ -1,6 +1,9 @@
 package infile
 
-import "io"
+import (
+	"io"
+	"math"
+)
 
 // zeros is what a window over a hole shows.
 var zeros [defaultMapSize]byte
@@ -28,7 +31,7 @@ func (f *File) Window(off int64, n int) ([]byte, error) {
 
 // inHole reports whether a window lies within one hole.
 func (f *File) inHole(off int64, n int) (bool, error) {
-	if n > len(zeros) || off+int64(n) > f.st.Size || f.dense() {
+	if n > len(zeros) || int64(n) > f.st.Size-off || f.dense() {
 		return false, nil
 	}
 	if off < f.ext.Off || off >= f.ext.End() {
@@ -47,7 +50,8 @@ func (f *File) read(off int64, n int) ([]byte, error) {
 	if size <= 0 {
 		size = defaultMapSize
 	}
-	size = max(size, n)
+	// No read may reach behind the last offset there is.
+	size = int(min(int64(max(size, n)), math.MaxInt64-off))
 	kept := 0
 	if at := off - f.bufOff; at >= 0 && at < int64(len(f.buf)) {
 		kept = len(f.buf) - int(at)
@@ -60,7 +64,7 @@ func (f *File) read(off int64, n int) ([]byte, error) {
 	copy(f.buf, old)
 	f.bufOff = off
 	have := kept
-	for have < n {
+	for have < min(n, size) {
 		got, err := f.file.ReadAt(f.buf[have:], off+int64(have))
 		have += got
 		if err == io.EOF {
@@ -73,5 +77,8 @@ func (f *File) read(off int64, n int) ([]byte, error) {
 		}
 	}
 	f.buf = f.buf[:have]
+	if have < n {
+		return f.buf, io.ErrUnexpectedEOF
+	}
 	return f.buf[:n], nil
 }
