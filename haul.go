@@ -33,7 +33,7 @@ var (
 	ErrDangling   = local.ErrDangling   // the target is a symbolic link into nowhere
 	ErrExists     = local.ErrExists     // the target exists, and UpdateNoneFail forbids that
 	ErrDirOver    = local.ErrDirOver    // a directory over something else, with NoReplace
-	ErrOverDir    = local.ErrOverDir    // something else over a directory, with NoReplace
+	ErrOverDir    = local.ErrOverDir    // something else over a directory, with NoReplace or without Delete
 	ErrNoWriter   = local.ErrNoWriter   // a FIFO that nobody writes to
 	ErrLoop       = local.ErrLoop       // followed links make a loop of directories
 	ErrChanging   = local.ErrChanging   // the source was exchanged while it was looked at
@@ -44,7 +44,7 @@ var (
 // CopyFile makes dst a copy of the file src. A file that stands at dst is
 // replaced by rename, so that no reader ever sees a part of the copy, unless
 // o.InPlace says otherwise. Symbolic links are followed on both sides. A src
-// that is a directory is an error, and so is a dst that is one.
+// that is a directory is an error, and so is a dst that is anything but a file.
 func CopyFile(ctx context.Context, dst, src string, o *Options) error {
 	var st sys.Stat
 	if err := sys.StatPath(src, true, &st); err != nil {
@@ -55,6 +55,8 @@ func CopyFile(ctx context.Context, dst, src string, o *Options) error {
 	}
 	if err := sys.StatPath(dst, true, &st); err == nil && st.IsDir() {
 		return &fs.PathError{Op: "copy", Path: dst, Err: sys.ErrIsDir}
+	} else if err == nil && !st.IsRegular() {
+		return &fs.PathError{Op: "copy", Path: dst, Err: errNotRegular}
 	}
 	j, err := o.job()
 	if err != nil {
@@ -67,7 +69,8 @@ func CopyFile(ctx context.Context, dst, src string, o *Options) error {
 
 // CopyDir makes the directory dst like the directory src: made if it is not
 // there, else what it has already is left alone where o.Compare finds it alike.
-// With o.Delete what src lacks is removed, which makes it a sync.
+// With o.Delete what src lacks is removed, which makes it a sync. Only then a
+// directory that is not empty gives way to something else of its name.
 func CopyDir(ctx context.Context, dst, src string, o *Options) error {
 	var st sys.Stat
 	if err := sys.StatPath(src, true, &st); err != nil {

@@ -98,3 +98,17 @@ func (d *Dir) Each(f func(name string) error) error {
 		}
 	}
 }
+
+// Empty reports whether the directory name has no entries.
+func (d *Dir) Empty(name string) (bool, error) {
+	if d.Dir == nil {
+		return true, nil
+	}
+	sub, err := d.OpenDir(name)
+	if err != nil {
+		return false, err
+	}
+	defer sub.Close()
+	list, err := sub.Read(make([]byte, 4096), nil)
+	return len(list) == 0, err
+}

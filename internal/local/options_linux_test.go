@@ -629,20 +629,24 @@ func TestRefused(t *testing.T) {
 }
 
 func TestTypeChanges(t *testing.T) {
-	for _, refuse := range []bool{false, true} {
+	for _, c := range []struct {
+		noReplace, delete bool
+		refused           int
+	}{{false, true, 0}, {true, true, 5}, {false, false, 3}} {
 		dir := t.TempDir()
 		testtree.Build(t, dir+"/src", "f 0644 f\nf 0644 d/x\nf 0644 rest\nl l -> x\nd 0755 m/n\np 0600 q")
 		testtree.Build(t, dir+"/dst", "f 0644 f/full\nf 0644 d\nf 0644 l/full\nl m -> f\nf 0644 q/full")
 		j := job(dir+"/dst", dir+"/src")
-		j.Rules.NoReplace = refuse
+		j.Rules.NoReplace, j.Delete = c.noReplace, c.delete
 		errs := j.goOn()
 		err := Run(context.Background(), j)
-		if !refuse {
+		if c.refused == 0 {
 			must(t, err)
 			testtree.Equal(t, dir+"/src", dir+"/dst", testtree.All)
 			continue
 		}
-		if len(errs.errs) != 5 || !exists(dir+"/dst/rest") || !exists(dir+"/dst/f/full") || !exists(dir+"/dst/q/full") || lstat(t, dir+"/dst/d").Mode&syscall.S_IFMT != syscall.S_IFREG {
+		if len(errs.errs) != c.refused || !exists(dir+"/dst/rest") || !exists(dir+"/dst/f/full") || !exists(dir+"/dst/q/full") ||
+			(lstat(t, dir+"/dst/d").Mode&syscall.S_IFMT == syscall.S_IFREG) != c.noReplace {
 			t.Errorf("%v", errs.errs)
 		}
 		for _, err := range errs.errs {

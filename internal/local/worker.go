@@ -405,6 +405,15 @@ func (w *worker) clear(d *dest.Dir, name string, src, old *meta.Meta) error {
 		}
 		return &fs.PathError{Op: "replace", Path: d.Join(name), Err: err}
 	}
+	if old.IsDir() && !w.Delete {
+		empty, err := d.Empty(name)
+		if err == nil && !empty {
+			err = &fs.PathError{Op: "replace", Path: d.Join(name), Err: ErrOverDir}
+		}
+		if err != nil {
+			return err
+		}
+	}
 	_, err := d.RemoveAll(w.ctx, name, &old.Stat, nil, w.deleted)
 	return err
 }
