@@ -1,3 +1,4 @@
+SHELL   := bash
 GO      ?= go
 PREFIX  ?= /usr/local
 DESTDIR ?=
@@ -14,12 +15,13 @@ TARGETS     = linux/amd64 linux/arm64 linux/386 darwin/arm64 freebsd/amd64 windo
 TOOLS = rsync:rsync mkfs.xfs:xfsprogs mkfs.btrfs:btrfs-progs mkfs.ext4:e2fsprogs \
         setfacl:acl setfattr:attr strace:strace gcc:gcc losetup:util-linux
 
-.PHONY: all build help test short race tools bench man completions install lint cross clean
+.PHONY: all build demo help test short race tools bench man completions install lint cross clean
 
 all: build
 
 help:
 	@echo 'make build        bin/haul'
+	@echo 'make demo         copy a real tree and show that the copy is the same'
 	@echo 'make test         every test; installs what they need if root'
 	@echo 'make short        the tests that need nothing but Go and coreutils'
 	@echo 'make bench        compare with cp, rsync and others; writes docs/bench'
@@ -29,6 +31,14 @@ help:
 
 build:
 	$(GO) build -trimpath -o bin/haul ./cmd/haul
+
+# Copies Go's own sources, or what SRC names, and compares both trees byte by byte.
+SRC ?= $(shell $(GO) env GOROOT)/src
+demo: build
+	@to=$$(mktemp -d) && trap 'rm -rf "$$to"' EXIT && \
+	echo "haul cp -a $(SRC) $$to/copy" && time bin/haul cp -a "$(SRC)" "$$to/copy" && \
+	bin/haul du -sh "$(SRC)" "$$to/copy" && \
+	bin/haul diff --content "$(SRC)" "$$to/copy" && echo "The copy is the same: content and all metadata."
 
 test: tools
 	$(GO) test -timeout 12m ./...
