@@ -20,6 +20,7 @@ type copier struct {
 	alias    map[string]string // in a dry run: targets in directories that it did not make
 	pairs    []haul.Pair       // of the job that is being put together, or runs
 	seen     seen
+	answers  *input      // to questions
 	parent   []parentDir // made by --parents, innermost last
 	progress *progress
 	failed   bool
@@ -341,7 +342,10 @@ func writable(path string) bool {
 // yes asks on the terminal, or whatever standard input is.
 func (c *copier) yes(question string) bool {
 	c.raise(c.prog + ": " + question)
-	answer := readLine(c.in)
+	if c.answers == nil {
+		c.answers = &input{ctx: c.ctx, in: c.in, want: -1}
+	}
+	answer := readLine(c.answers)
 	return answer != "" && (answer[0] == 'y' || answer[0] == 'Y')
 }
 
