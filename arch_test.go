@@ -33,6 +33,7 @@ var walls = map[string]string{
 
 	// The wire half: its pure rooms know bytes, no files and no peers.
 	"rsync/internal/checksum": "",
+	"rsync/internal/wire":     "",
 
 	// What users import.
 	".":  "internal/local internal/sys internal/report internal/filter internal/meta internal/outfile internal/tree internal/plan internal/dest",
@@ -50,14 +51,16 @@ var walls = map[string]string{
 
 // outsiders says which packages may import a module that is not ours, and why.
 var outsiders = map[string][]string{
-	"github.com/zeebo/xxh3":        {"rsync/internal/checksum"}, // sums of the wire, in assembly
-	"github.com/cespare/xxhash/v2": {"rsync/internal/checksum"},
-	"golang.org/x/sys":             {"internal/sys", "test/testtree", "test/loopfs"}, // one room speaks to the kernel
-	"golang.org/x/term":            {"cmd/haul/cli"},                                 // is the output a terminal, how wide
+	"github.com/zeebo/xxh3":         {"rsync/internal/checksum"}, // sums of the wire, in assembly
+	"github.com/cespare/xxhash/v2":  {"rsync/internal/checksum"},
+	"github.com/klauspost/compress": {"rsync/internal/wire"}, // compressed tokens: zstd, deflate
+	"github.com/pierrec/lz4/v4":     {"rsync/internal/wire"},
+	"golang.org/x/sys":              {"internal/sys", "test/testtree", "test/loopfs"}, // one room speaks to the kernel
+	"golang.org/x/term":             {"cmd/haul/cli"},                                 // is the output a terminal, how wide
 }
 
 // pure are packages that compute and touch nothing: bytes in, values out.
-var pure = []string{"internal/filter", "internal/plan", "internal/report", "rsync/internal/checksum"}
+var pure = []string{"internal/filter", "internal/plan", "internal/report", "rsync/internal/checksum", "rsync/internal/wire"}
 
 // impure are the imports that no pure package has.
 var impure = []string{"os", "net", "os/exec", "time"}
