@@ -49,8 +49,20 @@ func StatPath(path string, follow bool, st *Stat) error {
 	if !follow {
 		flags = unix.AT_SYMLINK_NOFOLLOW
 	}
+	at, name := unix.AT_FDCWD, path
 	var x unix.Stat_t
-	err := retry("statx", path, func() error { return unix.Fstatat(unix.AT_FDCWD, path, &x, flags) })
+	var err error
+	if len(path) >= unix.PathMax {
+		path := strings.TrimRight(path, "/")
+		cut := strings.LastIndexByte(path, '/') + 1
+		if at, err = openLong(path[:cut]); err == nil {
+			defer unix.Close(at)
+		}
+		name = path[cut:]
+	}
+	if err == nil {
+		err = retry("statx", path, func() error { return unix.Fstatat(at, name, &x, flags) })
+	}
 	if err != nil {
 		return &fs.PathError{Op: "stat", Path: path, Err: err}
 	}

@@ -12,7 +12,12 @@ import (
 // describes, or stands somewhere beneath it. It climbs by descriptors, so no
 // symbolic link and no length of a path can mislead it.
 func Within(path string, st *Stat) (bool, error) {
-	fd, err := unix.Open(here(path), unix.O_PATH|unix.O_DIRECTORY|unix.O_CLOEXEC, 0)
+	fd, err := -1, error(nil)
+	if len(path) < unix.PathMax {
+		fd, err = unix.Open(here(path), unix.O_PATH|unix.O_DIRECTORY|unix.O_CLOEXEC, 0)
+	} else {
+		fd, err = openLong(path)
+	}
 	var below Stat
 	for err == nil {
 		var at Stat
