@@ -65,7 +65,7 @@ func parseACE(s string) (ace, error) {
 		e.tag, e.id = tag[1], uint32(id)
 	}
 	if e.tag == 0 {
-		return ace{}, fmt.Errorf("bad ACL entry %q, want u:, g:, m: or o:", s)
+		return ace{}, fmt.Errorf("bad ACL entry %q, want u:, g:, m: or o: first", s)
 	}
 	return e, nil
 }

@@ -267,8 +267,10 @@ func timespec(t *time.Time) unix.Timespec {
 	if t == nil {
 		return unix.Timespec{Nsec: unix.UTIME_OMIT}
 	}
-	ts := unix.NsecToTimespec(int64(t.Nanosecond()))
-	ts.Sec += t.Unix()
+	ts, err := unix.TimeToTimespec(*t)
+	if err != nil {
+		panic(err) // a time that this system has no seconds for
+	}
 	return ts
 }
 

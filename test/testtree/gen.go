@@ -172,7 +172,7 @@ func (g *grower) attrs(kind string) []string {
 		out = append(out, "mtime="+formatTime(sec, nsec))
 	}
 	if g.Privileged && maybe() {
-		ids := rapid.SampledFrom([]int{0, 1, 1000, 65534, 1 << 20, 1<<31 + 1})
+		ids := rapid.SampledFrom([]int64{0, 1, 1000, 65534, 1 << 20, 1<<31 + 1})
 		out = append(out, fmt.Sprintf("uid=%d gid=%d", ids.Draw(g.t, "uid"), ids.Draw(g.t, "gid")))
 	}
 	if g.Xattrs && (kind == "f" || kind == "d") && maybe() {
