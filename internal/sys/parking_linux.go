@@ -118,19 +118,40 @@ func (d *Dir) park() bool {
 	return true
 }
 
-// reopen opens a parked directory through its parent.
+// reopen opens a parked directory from the nearest one above it that is open.
+// Those between stay parked: taking them all in would park what is in use, in a
+// deep tree everything. reviveFrom opens them when their turn comes.
 func (d *Dir) reopen() error {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	if d.fd >= 0 {
 		return nil // another call was faster
 	}
-	at, err := d.parent.enter()
+	var between []*Dir
+	top := d.parent
+	for ; top.parked(); top = top.parent {
+		between = append(between, top)
+	}
+	at, err := top.enter()
 	if err != nil {
 		return err
 	}
-	defer d.parent.leave()
+	defer top.leave()
+	for i := len(between) - 1; i >= 0 && err == nil; i-- {
+		var fd int
+		fd, err = openat(at, between[i].name, unix.O_PATH|unix.O_DIRECTORY|unix.O_NOFOLLOW, 0)
+		if i < len(between)-1 {
+			unix.Close(at)
+		}
+		at = fd
+	}
+	if err != nil {
+		return err
+	}
 	fd, err := openat(at, d.name, dirFlags|unix.O_NOFOLLOW, 0)
+	if len(between) > 0 {
+		unix.Close(at)
+	}
 	if err != nil {
 		return err
 	}
