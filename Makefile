@@ -9,6 +9,8 @@ FISHDIR ?= $(PREFIX)/share/fish/vendor_completions.d
 DOCDIR  ?= $(PREFIX)/share/doc/haul
 
 STATICCHECK = honnef.co/go/tools/cmd/staticcheck@v0.8.2
+# Modules of their own, for what the library must not depend on.
+MODULES     = test/bench test/continuity
 TARGETS     = linux/amd64 linux/arm64 linux/386 darwin/arm64 freebsd/amd64 windows/amd64
 
 # What the full test run needs, as program:package.
@@ -42,6 +44,7 @@ demo: build
 
 test: tools
 	$(GO) test -timeout 12m ./...
+	@for m in $(MODULES); do echo "$(GO) -C $$m test ./..."; $(GO) -C $$m test ./... || exit 1; done
 	$(MAKE) race
 
 short:
@@ -49,7 +52,7 @@ short:
 
 # The packages where goroutines meet, without what only takes long.
 race:
-	$(GO) test -race -short -timeout 10m . ./fs ./internal/... ./cmd/...
+	$(GO) test -race -short -timeout 10m . ./fs ./internal/... ./rsync/... ./cmd/...
 
 tools:
 	@missing=; for t in $(TOOLS); do \
