@@ -193,6 +193,9 @@ func (d *Dir) Narrow(m *meta.Meta) error {
 		if perm == have.Mode&sys.PermMask {
 			return nil
 		}
+		if alike, err := d.letsIn(f, m); alike || err != nil {
+			return err
+		}
 		err = f.Chmod(perm)
 		if sys.NotPermitted(err) || sys.NotSupported(err) {
 			return nil // Leave will tell
@@ -200,6 +203,17 @@ func (d *Dir) Narrow(m *meta.Meta) error {
 		d.have.Mode = have.Mode&sys.TypeMask | perm
 		return err
 	})
+}
+
+// letsIn reports whether the directory lets the same people in as m's will.
+func (d *Dir) letsIn(f *sys.File, m *meta.Meta) (bool, error) {
+	const who = meta.Mode | meta.Owner | meta.Group | meta.ACL
+	now := meta.Meta{Stat: d.was}
+	var r meta.Reader
+	if err := r.Fill(meta.Object{File: f}, d.tree.Meta.Which&meta.ACL, &now); err != nil {
+		return false, err
+	}
+	return meta.Diff(m, &now, d.tree.Meta.Which&who) == 0, nil
 }
 
 // giveBack takes away what was lent to us while we wrote in the directory, if

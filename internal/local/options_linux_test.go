@@ -749,3 +749,16 @@ func TestOnXattr(t *testing.T) {
 		t.Errorf("attributes that are skipped count as different: %q", diff)
 	}
 }
+
+// TestAlikeDirectory: one whose ACL keeps some out is not touched again and again
+// on the way to making it as private as it is.
+func TestAlikeDirectory(t *testing.T) {
+	dir := t.TempDir()
+	testtree.Build(t, dir+"/src", `d 0644 d acl=u:1000:---,g:100:---`)
+	runJob(t, job(dir+"/dst", dir+"/src"))
+	j := job(dir+"/dst", dir+"/src")
+	runJob(t, j)
+	if n := j.Dest.Counters.Touched.Load(); n != 0 {
+		t.Errorf("%d entries touched", n)
+	}
+}
