@@ -14,17 +14,27 @@ type Encoder struct {
 	f     Format
 	last  entryState
 	start int32 // number of the list's first entry
+
+	// Attributes of the list's hard-link leaders as they were sent: a peer goes
+	// on from them after a later member, whatever that one's are by now.
+	leaders map[int32]Entry
 }
 
 // NewEncoder writes lists of format f to w.
-func NewEncoder(w *Writer, f Format) *Encoder { return &Encoder{w: w, f: f} }
+func NewEncoder(w *Writer, f Format) *Encoder {
+	return &Encoder{w: w, f: f, leaders: map[int32]Entry{}}
+}
 
 // Begin starts a list whose first entry has the number start: 0, or with
 // incremental recursion as §8.7 numbers them.
-func (c *Encoder) Begin(start int32) { c.start = start }
+func (c *Encoder) Begin(start int32) {
+	c.start = start
+	clear(c.leaders)
+}
 
-// Entry writes e. Its type decides which fields count; for a hard link that is
-// not the first, of an entry of this same list, all but the name is left out.
+// Entry writes e. Its type decides which fields count. From 30 on a hard link
+// has a Leader: its own number with LinkFirst, else that of the first one. If
+// that is in this same list all but the name is left out.
 func (c *Encoder) Entry(e *Entry) {
 	userName, newUser := c.owner(&c.Users, c.f.Owner, e.UID, c.last.uid)
 	groupName, newGroup := c.owner(&c.Groups, c.f.Group, e.GID, c.last.gid)
@@ -52,10 +62,16 @@ func (c *Encoder) Entry(e *Entry) {
 	}
 	c.putFlags(&flags, e.is(ModeDir))
 	c.putName(e, flags, prefix, rest)
-	if !c.abbreviated(e, flags) {
+	if c.abbreviated(e, flags) {
+		leader := c.leaders[e.Leader]
+		c.last.take(&leader, &c.f)
+	} else {
 		c.putFields(e, flags, userName, groupName)
+		c.last.take(e, &c.f)
 	}
-	c.last.take(e, &c.f)
+	if flags&flagLinkFirst != 0 && c.f.Protocol >= 30 {
+		c.leaders[e.Leader] = *e
+	}
 	c.putTables(e)
 }
 

@@ -178,6 +178,29 @@ func TestListHardLinks32(t *testing.T) {
 	}
 }
 
+// TestLeaderChanged: a later hard link whose attributes have changed since the
+// first was sent (an access time, say) leaves both sides at the first's.
+func TestLeaderChanged(t *testing.T) {
+	f := Format{Protocol: 32, Features: VarintFlags, HardLinks: true, Atimes: true}
+	entries := []Entry{
+		{Base: "a", Mode: ModeRegular, Atime: 5, Mtime: 1, Linked: true, LinkFirst: true},
+		{Base: "b", Mode: ModeRegular | 0o1, Atime: 6, Mtime: 2, Linked: true},
+		{Base: "c", Mode: ModeRegular | 0o1, Atime: 6, Mtime: 2},
+	}
+	p := encode(32, func(w *Writer) {
+		e := NewEncoder(w, f)
+		e.Begin(0)
+		for i := range entries {
+			e.Entry(&entries[i])
+		}
+		e.End(0)
+	})
+	got, _, err := list(p, f, 0)
+	if err != nil || len(got) != 3 || got[1].Atime != 5 || got[2] != entries[2] {
+		t.Errorf("%+v, %v", got, err)
+	}
+}
+
 // TestListTables is the transcript of ACLs and attributes in §8.6.
 func TestListTables(t *testing.T) {
 	f := Format{Protocol: 32, Features: allFeatures, ACLs: true, Xattrs: true}

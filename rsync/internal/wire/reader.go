@@ -34,6 +34,7 @@ type Reader struct {
 	idle     int // frames without content since the last one with
 	err      error
 	tee      io.Writer
+	mark     int // what the tee has of the window
 
 	index    indexState
 	received int64 // bytes read from src
@@ -68,6 +69,7 @@ func (r *Reader) SetFramed(on bool) error {
 		r.fail(ExitStream, "framing ends inside a frame")
 		return r.err
 	}
+	r.spill()
 	r.framed = on
 	if on { // what is in the buffer is frames now
 		r.passed -= int64(r.lim - r.pos)
@@ -76,19 +78,22 @@ func (r *Reader) SetFramed(on bool) error {
 	return r.err
 }
 
-// Tee copies to w every data byte not yet read, as it arrives; nil ends that.
-// What is seen is the stream without framing, as a batch file holds it (§12).
+// Tee copies to w every data byte that is read from now on, at the latest when
+// the tee is changed; nil ends it. What it gets is the stream without framing,
+// as a batch file holds it (§12).
 func (r *Reader) Tee(w io.Writer) {
+	r.spill()
 	r.tee = w
-	if w != nil {
-		r.copyTee(r.buf[r.pos:r.lim])
-	}
 }
 
-func (r *Reader) copyTee(p []byte) {
-	if _, err := r.tee.Write(p); err != nil && r.err == nil {
-		r.err = err
+// spill gives the tee what was read of the window.
+func (r *Reader) spill() {
+	if r.tee != nil && r.mark < r.pos {
+		if _, err := r.tee.Write(r.buf[r.mark:r.pos]); err != nil && r.err == nil {
+			r.err = err
+		}
 	}
+	r.mark = r.pos
 }
 
 // AtEnd waits for a data byte and tells whether the stream ended instead, at a
@@ -107,6 +112,7 @@ func (r *Reader) Buffered() bool { return r.pos < r.lim }
 
 // more makes the window not empty, handling messages on the way.
 func (r *Reader) more() bool {
+	r.spill()
 	for r.pos == r.lim {
 		switch {
 		case r.err != nil:
@@ -131,9 +137,6 @@ func (r *Reader) more() bool {
 }
 
 func (r *Reader) widen(n int) {
-	if r.tee != nil {
-		r.copyTee(r.buf[r.lim : r.lim+n])
-	}
 	r.lim += n
 	r.passed += int64(n)
 }
@@ -193,7 +196,7 @@ func (r *Reader) gather(n int) bool {
 // drop moves the empty window over n bytes that are no data.
 func (r *Reader) drop(n int) {
 	r.lim += n
-	r.pos = r.lim
+	r.pos, r.mark = r.lim, r.lim
 }
 
 // fill reads once from the source, behind what is buffered. The window is empty.
@@ -207,10 +210,10 @@ func (r *Reader) fill() bool {
 		}
 	}
 	if r.lim == r.end {
-		r.pos, r.lim, r.end = 0, 0, 0
+		r.pos, r.lim, r.end, r.mark = 0, 0, 0, 0
 	} else if len(r.buf)-r.end < len(r.buf)/2 {
 		r.end = copy(r.buf, r.buf[r.lim:r.end])
-		r.pos, r.lim = 0, 0
+		r.pos, r.lim, r.mark = 0, 0, 0
 	}
 	for range 100 {
 		n, err := r.src.Read(r.buf[r.end:])
