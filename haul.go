@@ -27,18 +27,19 @@ type LeftError = outfile.LeftError
 
 // What is wrong with an entry, as errors.Is finds it in the errors of a copy.
 var (
-	ErrSameFile   = local.ErrSameFile   // source and target are one file
-	ErrIntoItself = local.ErrIntoItself // a directory into itself; nothing was touched
-	ErrDeleteSelf = local.ErrDeleteSelf // Delete would remove the source; nothing was touched
-	ErrDangling   = local.ErrDangling   // the target is a symbolic link into nowhere
-	ErrExists     = local.ErrExists     // the target exists, and UpdateNoneFail forbids that
-	ErrDirOver    = local.ErrDirOver    // a directory over something else, with NoReplace
-	ErrOverDir    = local.ErrOverDir    // something else over a directory, with NoReplace or without Delete
-	ErrNoWriter   = local.ErrNoWriter   // a FIFO that nobody writes to
-	ErrLoop       = local.ErrLoop       // followed links make a loop of directories
-	ErrChanging   = local.ErrChanging   // the source was exchanged while it was looked at
-	ErrDiffers    = local.ErrDiffers    // Verify found the copy to differ
-	ErrShrank     = sys.ErrShrank       // the source became shorter while it was read
+	ErrSameFile    = local.ErrSameFile    // source and target are one file
+	ErrIntoItself  = local.ErrIntoItself  // a directory into itself; nothing was touched
+	ErrDeleteSelf  = local.ErrDeleteSelf  // Delete would remove the source; nothing was touched
+	ErrDeleteOther = local.ErrDeleteOther // Delete would remove what another source brings; nothing was touched
+	ErrDangling    = local.ErrDangling    // the target is a symbolic link into nowhere
+	ErrExists      = local.ErrExists      // the target exists, and UpdateNoneFail forbids that
+	ErrDirOver     = local.ErrDirOver     // a directory over something else, with NoReplace
+	ErrOverDir     = local.ErrOverDir     // something else over a directory, with NoReplace or without Delete
+	ErrNoWriter    = local.ErrNoWriter    // a FIFO that nobody writes to
+	ErrLoop        = local.ErrLoop        // followed links make a loop of directories
+	ErrChanging    = local.ErrChanging    // the source was exchanged while it was looked at
+	ErrDiffers     = local.ErrDiffers     // Verify found the copy to differ
+	ErrShrank      = sys.ErrShrank        // the source became shorter while it was read
 )
 
 // CopyFile makes dst a copy of the file src. A file that stands at dst is

@@ -197,7 +197,12 @@ func (w *worker) spared(n *node, name string, old *sys.Stat) bool {
 // prune removes what stands in the twin and not in the source. It asks the
 // source about each name, so that a large directory needs no memory.
 func (w *worker) prune(n *node) {
-	err := n.dst.Each(func(name string) error {
+	brought, err := w.brought.in(n)
+	if err != nil {
+		w.fail(n.dst.Path(), err)
+		return
+	}
+	err = n.dst.Each(func(name string) error {
 		var st, old sys.Stat
 		there, err := n.dst.Look(name, &old)
 		if err != nil || !there {
@@ -210,7 +215,7 @@ func (w *worker) prune(n *node) {
 		if err != nil && !sys.IsNotExist(err) {
 			return err
 		}
-		if n.protected(name, old.IsDir()) || w.spared(n, name, &old) {
+		if brought[name] || n.protected(name, old.IsDir()) || w.spared(n, name, &old) {
 			return nil
 		}
 		if _, err := n.dst.RemoveAll(w.ctx, name, &old, n.doomed(), w.deleted); err != nil {

@@ -12,7 +12,6 @@ import (
 type node struct {
 	parent  *node // nil for the directory a source was named in
 	name    string
-	target  string // the twin's name in its parent, where it differs
 	src     *sys.Dir
 	dst     *dest.Dir
 	meta    meta.Meta // the source directory's

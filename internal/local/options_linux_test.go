@@ -762,3 +762,25 @@ func TestAlikeDirectory(t *testing.T) {
 		t.Errorf("%d entries touched", n)
 	}
 }
+
+// TestDeleteBrought: with several sources, deletion spares what another of them
+// brings, at any depth, and two trees with one target are refused.
+func TestDeleteBrought(t *testing.T) {
+	dir := t.TempDir()
+	testtree.Build(t, dir, "f 0644 p/one\nf 0644 q/two\nf 0644 single\nf 0644 dst/old\nf 0644 dst/a/b/old\nf 0644 dst/a/gone")
+	j := job("", "")
+	j.Delete = true
+	j.Pairs = []Pair{{dir + "/p", dir + "/dst"}, {dir + "/q", dir + "/dst/a/b"}, {dir + "/single", dir + "/dst/single"}}
+	runJob(t, j)
+	for name, want := range map[string]bool{"one": true, "a/b/two": true, "single": true, "old": false, "a/b/old": false} {
+		if exists(dir+"/dst/"+name) != want {
+			t.Errorf("%s is there: %v", name, !want)
+		}
+	}
+	j = job("", "")
+	j.Delete = true
+	j.Pairs = []Pair{{dir + "/p", dir + "/dst"}, {dir + "/q", dir + "/dst"}}
+	if err := Run(context.Background(), j); !errors.Is(err, ErrDeleteOther) || !exists(dir+"/dst/a/b/two") {
+		t.Error(err)
+	}
+}

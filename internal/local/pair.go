@@ -14,17 +14,18 @@ import (
 
 // Errors of a pair that is refused before anything is touched.
 var (
-	ErrSameFile   = errors.New("source and target are the same file")
-	ErrIntoItself = errors.New("cannot copy a directory into itself")
-	ErrDeleteSelf = errors.New("the source stands beneath the target, where everything else would be deleted")
-	ErrDangling   = errors.New("not writing through a dangling symbolic link")
-	ErrExists     = errors.New("not replacing it")
-	ErrDirOver    = errors.New("cannot replace something else by a directory")
-	ErrOverDir    = errors.New("cannot replace a directory by something else")
-	ErrNoWriter   = errors.New("nobody is writing to this FIFO")
-	ErrLoop       = errors.New("symbolic links make a loop of directories")
-	ErrChanging   = errors.New("it is being changed by another process")
-	ErrDiffers    = errors.New("the copy differs from its source")
+	ErrSameFile    = errors.New("source and target are the same file")
+	ErrIntoItself  = errors.New("cannot copy a directory into itself")
+	ErrDeleteSelf  = errors.New("the source stands beneath the target, where everything else would be deleted")
+	ErrDeleteOther = errors.New("another source has the same target, and each would delete what the other brings")
+	ErrDangling    = errors.New("not writing through a dangling symbolic link")
+	ErrExists      = errors.New("not replacing it")
+	ErrDirOver     = errors.New("cannot replace something else by a directory")
+	ErrOverDir     = errors.New("cannot replace a directory by something else")
+	ErrNoWriter    = errors.New("nobody is writing to this FIFO")
+	ErrLoop        = errors.New("symbolic links make a loop of directories")
+	ErrChanging    = errors.New("it is being changed by another process")
+	ErrDiffers     = errors.New("the copy differs from its source")
 )
 
 // pair begins the work on one source. A single file is copied at once.

@@ -191,6 +191,9 @@ func init() {
 			old := syscall.Umask(mask)
 			err = Run(context.Background(), j)
 			syscall.Umask(old)
+			if err != nil {
+				fmt.Printf("umask %o: %v\n", mask, err)
+			}
 			for name, mode := range map[string]uint32{"a": 0o666, "b": 0o444, "d": 0o777, "d/x": 0o640, "e": 0o555, "p": 0o666} {
 				var st syscall.Stat_t
 				if syscall.Lstat(dir+"/bare/"+name, &st) != nil || st.Mode&0o7777 != mode&^uint32(mask) {

@@ -19,14 +19,15 @@ import (
 // engine is one job under way.
 type engine struct {
 	*Job
-	ctx    context.Context
-	cancel context.CancelCauseFunc
-	dst    *dest.Tree
-	queue  *queue
-	links  linkTable
-	want   meta.Mask   // what is read of each source
-	roots  []meta.Stat // of the destinations of whole trees
-	count  *report.Counters
+	ctx     context.Context
+	cancel  context.CancelCauseFunc
+	dst     *dest.Tree
+	queue   *queue
+	links   linkTable
+	want    meta.Mask   // what is read of each source
+	roots   []meta.Stat // of the destinations of whole trees
+	brought brought     // by other sources of the job
+	count   *report.Counters
 
 	telling sync.Mutex // OnItem, OnError and Confirm are never called two at once
 	failed  int
@@ -54,6 +55,9 @@ func Run(ctx context.Context, j *Job) (err error) {
 	if j.Scan {
 		scanned := e.scan()
 		defer func() { e.cancel(nil); <-scanned }()
+	}
+	if err := e.promise(); err != nil {
+		return err
 	}
 	e.start()
 	for e.ctx.Err() == nil {

@@ -66,7 +66,6 @@ type play struct {
 	log      []string
 	full     bool // the disk will be full
 	streams  int
-	borders  int
 	counters report.Counters
 }
 
