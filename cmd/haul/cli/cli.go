@@ -93,7 +93,7 @@ func (s *session) work() int {
 	var cancel context.CancelCauseFunc
 	s.ctx, cancel = context.WithCancelCause(context.Background())
 	caught := make(chan os.Signal, 1)
-	signal.Notify(caught, os.Interrupt, syscall.SIGTERM)
+	signal.Notify(caught, endings()...)
 	go func() {
 		sig := <-caught
 		cancel(stopped{sig})
@@ -101,8 +101,8 @@ func (s *session) work() int {
 	}()
 	code := s.dispatch()
 	code = s.end(code)
-	if stop, ok := context.Cause(s.ctx).(stopped); ok {
-		return die(stop.sig)
+	if stop, ok := s.stopped(); ok {
+		return die(stop)
 	}
 	return code
 }
@@ -125,21 +125,48 @@ func (s *session) dispatch() int {
 	return s.help()
 }
 
+// endings are the signals that end a command in good order. One that was ignored
+// when haul was started, as under nohup, stays ignored.
+func endings() []os.Signal {
+	var list []os.Signal
+	for _, sig := range [...]os.Signal{os.Interrupt, syscall.SIGTERM, syscall.SIGHUP, syscall.SIGQUIT} {
+		if !signal.Ignored(sig) {
+			list = append(list, sig)
+		}
+	}
+	return list
+}
+
 // stopped is why the context ended: a signal.
 type stopped struct{ sig os.Signal }
 
 func (s stopped) Error() string { return s.sig.String() }
 
-// die ends the process as the signal would have, so that a shell sees it.
-func die(sig os.Signal) int {
-	signal.Reset(sig)
-	if p, err := os.FindProcess(os.Getpid()); err == nil && p.Signal(sig) == nil {
-		time.Sleep(time.Second) // it arrives when it arrives
-	}
-	if sig == syscall.SIGTERM {
-		return 143
+// code is the exit code a shell gives for a death by the signal.
+func (s stopped) code() int {
+	if n, ok := s.sig.(syscall.Signal); ok {
+		return 128 + int(n)
 	}
 	return 130
+}
+
+// stopped reports whether a signal ended the command.
+func (s *session) stopped() (stopped, bool) {
+	stop, ok := context.Cause(s.ctx).(stopped)
+	return stop, ok
+}
+
+// die ends the process as the signal would have, so that a shell sees it. SIGQUIT
+// would print the stacks of Go first: its exit code alone must do.
+func die(stop stopped) int {
+	if stop.sig == syscall.SIGQUIT {
+		return stop.code()
+	}
+	signal.Reset(stop.sig)
+	if p, err := os.FindProcess(os.Getpid()); err == nil && p.Signal(stop.sig) == nil {
+		time.Sleep(time.Second) // it arrives when it arrives
+	}
+	return stop.code()
 }
 
 // end writes what is left; output that is lost makes a failure of a success.

@@ -65,7 +65,9 @@ var (
 	preallocateFlag = Flag{Long: "preallocate", Ours: true, Doc: "reserve the space of each file before writing it"}
 	writeSizeFlag   = Flag{Long: "write-size", Arg: "SIZE", Ours: true, Doc: "bytes a write call; suffixes K, M, G"}
 	mapSizeFlag     = Flag{Long: "map-size", Arg: "SIZE", Ours: true, Doc: "bytes a read call; suffixes K, M, G"}
-	signalExit      = Exit{"130, 143", "ended by SIGINT or SIGTERM; temporary files are gone"}
+	signalExit      = Exit{"129-131, 143", "ended by SIGHUP, SIGINT, SIGQUIT or SIGTERM (128 and its number); temporary files are gone"}
+	tempNote        = Note{"Temporary files", "A new file is written beside its target as .NAME.XXXXXX, NAME the target's name (cut if it is too long) and XXXXXX random, unless the file system can keep it without a name, and renamed when it is whole. " +
+		"Only SIGKILL or a crash of the system can leave one behind; it may be removed once no haul is running."}
 )
 
 var preserveWords = []string{"mode", "timestamps", "ownership", "links", "context", "xattr", "all"}
@@ -131,6 +133,7 @@ var cpCommand = Command{
 		{"Backups", "CONTROL, or else the environment variable VERSION_CONTROL, is one of: none or off (no backups), numbered or t (name.~N~), existing or nil (numbered if there are numbered ones, otherwise simple), simple or never (name and suffix). " +
 			"With both --force and a backup, a file copied onto itself is backed up."},
 		{"Sizes", "Plain numbers are bytes. K, M, G, T are powers of 1024 (KiB may be written too), KB, MB ... powers of 1000."},
+		tempNote,
 	},
 	Exits: []Exit{{"0", "everything was copied, or left alone as told"}, {"1", "something was not; each is told on standard error, the rest is copied"}, signalExit},
 }
@@ -153,6 +156,7 @@ var writeCommand = Command{
 		{Long: "size", Arg: "SIZE", Doc: "how much is coming: space is reserved at once, and any other size is an error"},
 		jsonFlag, helpFlag, versionFlag,
 	},
+	Notes: []Note{tempNote},
 	Exits: []Exit{{"0", "FILE holds the input"}, {"1", "it does not; FILE is as it was, except under --inplace, where the message tells"}, signalExit},
 }
 

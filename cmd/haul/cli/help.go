@@ -75,7 +75,7 @@ func helpText(c *Command, prog string) string {
 	}
 	b.WriteString("\nExit codes:\n")
 	for _, e := range c.Exits {
-		b.WriteString("  " + pad(e.Code, 9) + " " + strings.TrimLeft(fill(e.Doc, 79, 12), " ") + "\n")
+		b.WriteString("  " + pad(e.Code, 12) + " " + strings.TrimLeft(fill(e.Doc, 79, 15), " ") + "\n")
 	}
 	return b.String()
 }

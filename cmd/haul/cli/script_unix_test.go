@@ -387,7 +387,7 @@ func cmdNoTemp(ts *testscript.TestScript, neg bool, args []string) {
 // signal NAME COMMAND... starts a command, sends it the signal once it waits for
 // input, and wants it to die of it.
 func cmdSignal(ts *testscript.TestScript, neg bool, args []string) {
-	sig := map[string]syscall.Signal{"INT": syscall.SIGINT, "TERM": syscall.SIGTERM}[args[0]]
+	sig := map[string]syscall.Signal{"INT": syscall.SIGINT, "TERM": syscall.SIGTERM, "HUP": syscall.SIGHUP, "QUIT": syscall.SIGQUIT}[args[0]]
 	path := ""
 	for _, dir := range filepath.SplitList(ts.Getenv("PATH")) {
 		if p := filepath.Join(dir, args[1]); executable(p) {
@@ -413,7 +413,12 @@ func cmdSignal(ts *testscript.TestScript, neg bool, args []string) {
 		ts.Fatalf("it did not end")
 	}
 	in.Close()
-	if ws := cmd.ProcessState.Sys().(syscall.WaitStatus); !ws.Signaled() || ws.Signal() != sig {
+	ws := cmd.ProcessState.Sys().(syscall.WaitStatus)
+	if sig == syscall.SIGQUIT {
+		if ws.ExitStatus() != 131 {
+			ts.Fatalf("it ended with %v", cmd.ProcessState)
+		}
+	} else if !ws.Signaled() || ws.Signal() != sig {
 		ts.Fatalf("it ended with %v", cmd.ProcessState)
 	}
 }
