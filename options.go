@@ -1,6 +1,7 @@
 package haul
 
 import (
+	"fmt"
 	"io/fs"
 	"slices"
 
@@ -202,6 +203,9 @@ func (o *Options) job() (*local.Job, error) {
 	if o == nil {
 		o = &Options{}
 	}
+	if err := o.valid(); err != nil {
+		return nil, err
+	}
 	rules, err := local.ParseFilter(o.Filter)
 	if err != nil {
 		return nil, err
@@ -239,4 +243,22 @@ func (o *Options) skipXattrs() func(string) bool {
 		return nil
 	}
 	return func(name string) bool { return slices.Contains(o.SkipXattrs, name) }
+}
+
+// valid refuses what no value stands for.
+func (o *Options) valid() error {
+	for _, c := range [...]struct {
+		ok   bool
+		name string
+	}{
+		{o.Compare <= CompareNever, "Compare"}, {o.ModifyWindow >= 0, "ModifyWindow"}, {o.Update <= UpdateNoneFail, "Update"},
+		{o.Follow <= FollowAll, "Follow"}, {o.Form <= FormAttributes, "Form"}, {o.Sparse <= SparseNever, "Sparse"},
+		{o.Reflink <= ReflinkNever, "Reflink"}, {o.Durability <= SyncEach, "Durability"}, {o.Backup <= BackupExisting, "Backup"},
+		{o.WriteSize >= 0, "WriteSize"}, {o.MapSize >= 0, "MapSize"}, {o.Workers >= 0, "Workers"},
+	} {
+		if !c.ok {
+			return fmt.Errorf("haul: Options.%s has a value that means nothing", c.name)
+		}
+	}
+	return nil
 }

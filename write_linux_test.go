@@ -599,3 +599,12 @@ func TestPublicRequire(t *testing.T) {
 		t.Errorf("with the owner required: %v", err)
 	}
 }
+
+func TestOptionsThatMeanNothing(t *testing.T) {
+	for _, o := range []haul.Options{{Compare: 99}, {Sparse: 77}, {Workers: -4}, {WriteSize: -3}, {Durability: 9}} {
+		dir := t.TempDir()
+		if err := haul.CopyDir(t.Context(), dir+"/copy", dir, &o); err == nil {
+			t.Errorf("%+v was taken", o)
+		}
+	}
+}
