@@ -42,7 +42,7 @@ _haul() {
 		case $opt in
 		--ignore) COMPREPLY=($(compgen -W 'mode owner group mtime xattrs acl links' -- "$cur")); ((${#COMPREPLY[@]})) && return ;;
 		esac
-		[[ $cur == -* ]] && COMPREPLY=($(compgen -W '-c --content -i --ignore= -q --quiet -x --one-file-system -0 --null --filter= --json --help --version' -- "$cur"))
+		[[ $cur == -* ]] && COMPREPLY=($(compgen -W '-c --content -i --ignore= -r --recursive -q --quiet -x --one-file-system -0 --null --filter= --json --help --version' -- "$cur"))
 		;;
 	map)
 		case $opt in

@@ -87,6 +87,7 @@ complete -c haul -n '__fish_seen_subcommand_from du' -l help -d 'show this help 
 complete -c haul -n '__fish_seen_subcommand_from du' -l version -d 'show the version and exit'
 complete -c haul -n '__fish_seen_subcommand_from diff' -s c -l content -d 'read files of the same size and compare every byte'
 complete -c haul -n '__fish_seen_subcommand_from diff' -s i -l ignore -x -a 'mode owner group mtime xattrs acl links' -d 'leave these out of the comparison'
+complete -c haul -n '__fish_seen_subcommand_from diff' -s r -l recursive -d 'nothing'
 complete -c haul -n '__fish_seen_subcommand_from diff' -s q -l quiet -d 'print nothing, end at the first difference'
 complete -c haul -n '__fish_seen_subcommand_from diff' -s x -l one-file-system -d 'do not descend into other file systems'
 complete -c haul -n '__fish_seen_subcommand_from diff' -s 0 -l null -d 'end each line with a NUL byte and quote no names'

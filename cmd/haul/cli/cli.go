@@ -8,6 +8,7 @@ import (
 	"os"
 	"os/signal"
 	"path/filepath"
+	"slices"
 	"strings"
 	"syscall"
 	"time"
@@ -17,7 +18,8 @@ import (
 type session struct {
 	*printer
 	cmd    *Command
-	posing bool // started under the name of the program it stands in for
+	posing bool     // started under the name of the program it stands in for
+	words  []string // as typed
 	args   Args
 	in     io.Reader
 	ctx    context.Context
@@ -44,9 +46,9 @@ func Run(argv []string, in io.Reader, out, errs io.Writer) int {
 		return 1
 	}
 	switch words[0] {
-	case "--help":
+	case "--help", "-h":
 		words = []string{"help"}
-	case "--version":
+	case "--version", "-V":
 		words = []string{"version"}
 	case "generate": // for make: not a command of users
 		return s.end(generate(s.printer, words[1:]))
@@ -64,9 +66,9 @@ func Run(argv []string, in io.Reader, out, errs io.Writer) int {
 func (s *session) run(words []string) int {
 	p := parser{cmd: s.cmd, loc: s.loc, strict: s.getenv("POSIXLY_CORRECT") != "", posing: s.posing}
 	args, err := p.parse(words)
-	s.args = args
+	s.words, s.args = words, args
 	if err != nil {
-		return s.misused(err)
+		return s.end(s.misused(err))
 	}
 	if n := len(args.Given); n > 0 {
 		switch {
@@ -100,6 +102,9 @@ func (s *session) work() int {
 		signal.Stop(caught) // a second one ends us at once
 	}()
 	code := s.dispatch()
+	if stop, ok := s.stopped(); ok && s.cmd != &cpCommand && s.wantsJSON() { // cp's summary tells
+		s.printBytes(newObject(nil, "error").str("message", "ended by a signal: "+stop.Error()).flag("interrupted", true).line())
+	}
 	code = s.end(code)
 	if stop, ok := s.stopped(); ok {
 		return die(stop)
@@ -192,7 +197,23 @@ func (s *session) misused(err error) int {
 	if u, ok := err.(*usageError); ok && !u.plain {
 		s.raise("Try '" + s.prog + " --help' for more information.\n")
 	}
+	if s.wantsJSON() {
+		s.printBytes(newObject(nil, "error").str("message", err.Error()).line())
+	}
 	return s.trouble()
+}
+
+// wantsJSON reports whether --json was typed, also behind a word that ended the
+// reading of options.
+func (s *session) wantsJSON() bool {
+	if _, ok := s.args.last("json"); ok {
+		return true
+	}
+	options := s.words
+	if i := slices.Index(options, "--"); i >= 0 {
+		options = options[:i]
+	}
+	return slices.Contains(options, "--json")
 }
 
 func (s *session) help() int {

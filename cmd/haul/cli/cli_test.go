@@ -340,8 +340,13 @@ func TestProgressGivesWay(t *testing.T) {
 	p.status("half way", 8)
 	p.complain("trouble")
 	p.status("more", 4)
+	p.asking.Store(true)
+	p.raise("overwrite? ")
+	p.status("over the question", 17)
+	(&progress{p: p}).show(moment{})
+	p.asking.Store(false)
 	p.close()
-	if want := "\rhalf way\x1b[K\r\x1b[Khaul: trouble\n\rmore\x1b[K\r\x1b[K"; errs.String() != want {
+	if want := "\rhalf way\x1b[K\r\x1b[Khaul: trouble\n\rmore\x1b[K\r\x1b[Koverwrite? "; errs.String() != want {
 		t.Errorf("got %q\nwant %q", errs.String(), want)
 	}
 }

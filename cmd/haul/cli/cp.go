@@ -52,7 +52,11 @@ func (s *session) cp() int {
 	if c.failed {
 		code = 1
 	}
-	c.finish(code)
+	stop, interrupted := c.stopped()
+	if interrupted {
+		code = stop.code()
+	}
+	c.finish(code, interrupted)
 	return code
 }
 
@@ -341,6 +345,8 @@ func writable(path string) bool {
 
 // yes asks on the terminal, or whatever standard input is.
 func (c *copier) yes(question string) bool {
+	c.asking.Store(true)
+	defer c.asking.Store(false)
 	c.raise(c.prog + ": " + question)
 	if c.answers == nil {
 		c.answers = &input{ctx: c.ctx, in: c.in, want: -1}

@@ -139,9 +139,9 @@ func (c *copier) removed(i haul.Item) bool {
 }
 
 // finish tells what the whole job came to.
-func (c *copier) finish(code int) {
+func (c *copier) finish(code int, interrupted bool) {
 	if c.printer.json {
-		c.printBytes(c.summaryEvent(code))
+		c.printBytes(c.summaryEvent(code, interrupted))
 		return
 	}
 	if c.debug {
@@ -233,7 +233,7 @@ func (c *copier) summaryText() string {
 	return b.String()
 }
 
-func (c *copier) summaryEvent(code int) []byte {
+func (c *copier) summaryEvent(code int, interrupted bool) []byte {
 	o := newObject(nil, "summary")
 	for _, x := range c.counted() {
 		o.num(x.name, x.n)
@@ -246,11 +246,16 @@ func (c *copier) summaryEvent(code int) []byte {
 	}
 	n := c.Counters
 	o.num("write_calls", n.Writes.Load()).num("punch_calls", n.Punches.Load()).num("cut_calls", n.Cuts.Load())
-	o.open("fallbacks", '{')
-	for _, f := range c.fallbacks() {
-		o.num(f.name, f.n)
+	if list := c.fallbacks(); len(list) > 0 {
+		o.open("fallbacks", '{')
+		for _, f := range list {
+			o.num(f.name, f.n)
+		}
+		o.close('}')
 	}
-	o.close('}')
+	if interrupted {
+		o.flag("interrupted", true)
+	}
 	return o.float("seconds", time.Since(c.begun).Seconds()).num("exit", int64(code)).line()
 }
 

@@ -35,6 +35,7 @@ func (s *session) diffOptions() (*comparison, error) {
 			for _, w := range strings.Split(g.Value, ",") {
 				c.ignore(w)
 			}
+		case "recursive": // always
 		case "quiet":
 			c.quiet = true
 		case "one-file-system":

@@ -66,7 +66,7 @@ var (
 	writeSizeFlag   = Flag{Long: "write-size", Arg: "SIZE", Ours: true, Doc: "bytes a write call; suffixes K, M, G"}
 	mapSizeFlag     = Flag{Long: "map-size", Arg: "SIZE", Ours: true, Doc: "bytes a read call; suffixes K, M, G"}
 	signalExit      = Exit{"129-131, 143", "ended by SIGHUP, SIGINT, SIGQUIT or SIGTERM (128 and its number); temporary files are gone"}
-	tempNote        = Note{"Temporary files", "A new file is written beside its target as .NAME.XXXXXX, NAME the target's name (cut if it is too long) and XXXXXX random, unless the file system can keep it without a name, and renamed when it is whole. " +
+	tempNote        = Note{"Temporary files", "A new file is written beside its target as .NAME.XXXXXX, NAME the target's name (cut if it is too long) and XXXXXX random, and renamed when it is whole. " +
 		"Only SIGKILL or a crash of the system can leave one behind; it may be removed once no haul is running."}
 )
 
@@ -194,6 +194,7 @@ var diffCommand = Command{
 	Flags: []Flag{
 		{Short: "c", Long: "content", Doc: "read files of the same size and compare every byte"},
 		{Short: "i", Long: "ignore", Arg: "LIST", List: true, Values: diffWords, Doc: "leave these out of the comparison: mode, owner, group, mtime, xattrs, acl, links"},
+		{Short: "r", Long: "recursive", Doc: "nothing: trees are always compared whole; for the habit of diff"},
 		{Short: "q", Long: "quiet", Doc: "print nothing, end at the first difference"},
 		{Short: "x", Long: "one-file-system", Doc: "do not descend into other file systems"},
 		{Short: "0", Long: "null", Doc: "end each line with a NUL byte and quote no names"},

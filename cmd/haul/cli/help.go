@@ -167,6 +167,6 @@ func fill(text string, width, indent int) string {
 }
 
 func versionEvent() []byte {
-	return newObject(nil, "version").str("version", version).str("commit", build()).
+	return newObject(nil, "version").str("version", version).given("commit", build()).
 		str("go", runtime.Version()).str("system", runtime.GOOS+"/"+runtime.GOARCH).line()
 }

@@ -5,6 +5,7 @@ import (
 	"io"
 	"os"
 	"sync"
+	"sync/atomic"
 
 	"golang.org/x/term"
 )
@@ -21,7 +22,8 @@ type printer struct {
 	errs    io.Writer
 	live    bool // out is a terminal: each line goes out at once
 	outFile io.Writer
-	line    int // columns of the progress line that stands on errs
+	asking  atomic.Bool // a question stands open: progress is silent
+	line    int         // columns of the progress line that stands on errs
 	fault   error
 }
 
@@ -92,6 +94,9 @@ func (p *printer) raise(s string) {
 func (p *printer) status(s string, width int) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
+	if p.asking.Load() {
+		return
+	}
 	if !p.live {
 		p.keep(0, p.out.Flush())
 	}

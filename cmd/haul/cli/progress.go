@@ -212,6 +212,7 @@ func finished(c *haul.Counters) int64 {
 
 func (g *progress) show(m moment) {
 	switch {
+	case g.p.asking.Load():
 	case g.p.json:
 		g.p.printBytes(m.event())
 	case g.term:
