@@ -18,7 +18,7 @@ func (w *worker) form(n *node, name, target string, old *meta.Meta) error {
 		}
 	}
 	action, backup := report.Made, ""
-	if old != nil && w.Rules.Form != plan.FormAttributes {
+	if old != nil {
 		var err error
 		if _, backup, _, err = w.giveWay(n.dst, target, old); err != nil {
 			return err
@@ -42,7 +42,7 @@ func (w *worker) form(n *node, name, target string, old *meta.Meta) error {
 		m.Mode = sys.TypeSymlink | 0o777
 		_, err = n.dst.Symlink(w.read, target, &m, there)
 	case plan.FormAttributes:
-		return w.emptyFile(n, name, target)
+		return w.emptyFile(n, name, target, action, backup)
 	}
 	if err != nil {
 		return err
@@ -53,20 +53,20 @@ func (w *worker) form(n *node, name, target string, old *meta.Meta) error {
 }
 
 // emptyFile makes an empty file that has the source's metadata.
-func (w *worker) emptyFile(n *node, name, target string) error {
+func (w *worker) emptyFile(n *node, name, target string, action report.Action, backup string) error {
 	if err := w.fill(n, name); err != nil {
 		return err
 	}
 	w.found(&w.src.Stat)
 	if n.dst.Dir == nil || w.Dest.DryRun {
-		w.report(n, report.Made, name, target, "")
+		w.report(n, action, name, target, backup)
 		return nil
 	}
 	if err := w.out.Create(n.dst, target, 0, &w.src, nil); err != nil {
 		return err
 	}
 	defer w.out.Abort()
-	return w.finish(n, name, target, outcome{action: report.Made, durable: true})
+	return w.finish(n, name, target, outcome{action: action, backup: backup, durable: true})
 }
 
 // other makes a symbolic link, a FIFO, a socket or a device anew.

@@ -415,6 +415,84 @@ func TestForms(t *testing.T) {
 	}
 }
 
+// TestAttributesAlone: what stands there keeps its content; of another kind it
+// is left alone, unless it goes or is set aside anyway.
+func TestAttributesAlone(t *testing.T) {
+	const from = "f 0640 same text:\"s\" " + old + "\nl kind -> to\np 0600 fifo"
+	const there = "f 0600 same text:\"kept\"\nf 0600 kind text:\"kept\"\nf 0600 fifo text:\"kept\""
+	for _, way := range []string{"", "remove", "backup"} {
+		for _, d := range durabilities {
+			dir := t.TempDir()
+			testtree.Build(t, dir+"/src", from)
+			testtree.Build(t, dir+"/dst", there)
+			j := job(dir+"/dst", dir+"/src")
+			j.Rules.Form, j.Dest.Write.Durability = plan.FormAttributes, d
+			j.Dest.Remove = way == "remove"
+			want := "f 0640 same\nl kind -> to\np 0600 fifo"
+			switch way {
+			case "backup":
+				j.Dest.Backup = dest.BackupSimple
+				want += "\nf 0600 same~ text:\"kept\"\nf 0600 kind~ text:\"kept\"\nf 0600 fifo~ text:\"kept\""
+			case "":
+				want = "f 0640 same text:\"kept\"\nf 0600 kind text:\"kept\"\nf 0600 fifo text:\"kept\""
+			}
+			told, errs := j.items(t), j.goOn()
+			err := Run(context.Background(), j)
+			if refused := way == ""; refused != errors.Is(err, ErrExists) || refused != (len(errs.errs) == 2) {
+				t.Errorf("%q: %v, %v", way, err, errs.errs)
+			}
+			if way != "" && told.count(report.Replaced) != 3 {
+				t.Errorf("%q: %v", way, told.lines(dir+"/dst"))
+			}
+			testtree.Want(t, dir+"/dst", want, testtree.Mode|testtree.Content)
+			noTemps(t, dir+"/dst")
+		}
+	}
+}
+
+// TestThroughLink: a symbolic link that was named as the target is followed for
+// bytes and for attributes; what is made anew takes its place.
+func TestThroughLink(t *testing.T) {
+	for src, want := range map[string]string{
+		"f 0640 s text:\"new\"": "f 0640 to text:\"new\"\nl t -> to",
+		"p 0640 s":              "f 0600 to text:\"old\"\np 0640 t",
+		"l s -> x":              "f 0600 to text:\"old\"\nl t -> x",
+	} {
+		for _, inPlace := range []bool{false, true} {
+			dir := t.TempDir()
+			testtree.Build(t, dir+"/dst", "f 0600 to text:\"old\"\nl t -> to")
+			testtree.Build(t, dir+"/src", src)
+			j := job(dir+"/dst/t", dir+"/src/s")
+			j.Rules.InPlace, j.Dest.InPlace = inPlace, inPlace
+			runJob(t, j)
+			testtree.Want(t, dir+"/dst", want, testtree.Mode|testtree.Content)
+		}
+	}
+	dir := t.TempDir()
+	testtree.Build(t, dir, "f 0640 s text:\"new\"\nf 0600 to text:\"old\"\nl t -> to")
+	j := job(dir+"/t", dir+"/s")
+	j.Rules.Form = plan.FormAttributes
+	runJob(t, j)
+	testtree.Want(t, dir, "f 0640 s text:\"new\"\nf 0640 to text:\"old\"\nl t -> to", testtree.Mode|testtree.Content)
+}
+
+// TestLeftAloneDir: a directory in the way of a file that is not to be replaced
+// anyway is no error, named or in a tree.
+func TestLeftAloneDir(t *testing.T) {
+	for _, update := range []plan.Update{plan.UpdateNone, plan.UpdateOlder} {
+		dir := t.TempDir()
+		testtree.Build(t, dir, "f 0644 src/a "+old+"\nf 0644 dst/a/x\n")
+		for _, pair := range []string{"", "/a"} {
+			j := job(dir+"/dst"+pair, dir+"/src"+pair)
+			j.Rules.Update, j.Rules.NoReplace = update, true
+			runJob(t, j)
+		}
+		if !exists(dir + "/dst/a/x") {
+			t.Error("the directory is gone")
+		}
+	}
+}
+
 func TestFollow(t *testing.T) {
 	dir := t.TempDir()
 	testtree.Build(t, dir, `

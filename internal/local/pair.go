@@ -50,7 +50,8 @@ func (w *worker) pair(p Pair) error {
 		return err
 	}
 	var old sys.Stat
-	if there, err := dst.Look(target, &old); err == nil && there && old.IsDir() && w.Dest.Backup == dest.BackupNone {
+	if there, err := dst.Look(target, &old); err == nil && there && old.IsDir() && w.Dest.Backup == dest.BackupNone &&
+		plan.Decide(&meta.Meta{Stat: st}, &meta.Meta{Stat: old}, &w.Rules) != plan.Skip {
 		// In a tree a file may take a directory's place; a whole tree is not lost
 		// because a file was given its name.
 		return &fs.PathError{Op: "replace", Path: p.Dst, Err: ErrOverDir}
@@ -63,7 +64,8 @@ func (w *worker) pair(p Pair) error {
 }
 
 // target finds the directory and the name a file's copy gets. A symbolic link
-// that the user named is followed, unless a link is to be copied over it.
+// that the user named is followed if bytes are to be written: a link, a FIFO or
+// a device takes its place and leaves alone what it leads to.
 func (w *worker) target(path string, src *sys.Stat) (*dest.Dir, string, error) {
 	dir, name := split(path)
 	if name == "" || os.IsPathSeparator(path[len(path)-1]) {
@@ -75,11 +77,8 @@ func (w *worker) target(path string, src *sys.Stat) (*dest.Dir, string, error) {
 	}
 	var st sys.Stat
 	there, err := d.Look(name, &st)
-	if err != nil || !there || !st.IsSymlink() || w.Dest.Remove || w.Dest.Backup != dest.BackupNone || src.IsSymlink() || w.Rules.Form != plan.FormCopy {
+	if err != nil || !there || !st.IsSymlink() || !w.goesThrough(src) {
 		return d, name, err
-	}
-	if w.Rules.Update == plan.UpdateNone || w.Rules.Update == plan.UpdateNoneFail {
-		return d, name, nil
 	}
 	real, err := filepath.EvalSymlinks(path)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -91,6 +90,18 @@ func (w *worker) target(path string, src *sys.Stat) (*dest.Dir, string, error) {
 	dir, name = split(real)
 	d, err = w.targetDir(dir)
 	return d, name, err
+}
+
+// goesThrough reports whether a symbolic link at a named target stands for what
+// it leads to.
+func (w *worker) goesThrough(src *sys.Stat) bool {
+	switch {
+	case w.outOfWay(), w.Rules.Update == plan.UpdateNone, w.Rules.Update == plan.UpdateNoneFail:
+		return false
+	case w.Rules.Form != plan.FormCopy && w.Rules.Form != plan.FormAttributes:
+		return false
+	}
+	return src.IsRegular() || w.isRead(src, true)
 }
 
 // dirPair begins the work on a directory. Its target may be there or not.

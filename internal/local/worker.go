@@ -213,6 +213,9 @@ func (w *worker) decide(n *node, name, target string) error {
 		return err
 	}
 	action := plan.Decide(&w.src, old, &w.Rules)
+	if w.Rules.Form == plan.FormAttributes && w.outOfWay() && (action == plan.Touch || action == plan.Refuse && w.Rules.Update != plan.UpdateNoneFail) {
+		action = plan.Replace // then what stands there lends nothing to the new one
+	}
 	if old != nil && action != plan.Skip && (w.itself(n, name, target, old) || w.leadsTo(n, name, old)) {
 		return w.sameFile(n, name, target, action)
 	}
@@ -248,7 +251,7 @@ func (w *worker) itself(n *node, name, target string, old *meta.Meta) bool {
 	if !same(&w.src.Stat, &old.Stat) {
 		return false
 	}
-	if old.Nlink < 2 || !w.Dest.Remove && w.Dest.Backup == dest.BackupNone || n.dst.Dir == nil {
+	if old.Nlink < 2 || !w.outOfWay() || n.dst.Dir == nil {
 		return true
 	}
 	var a, b sys.Stat
@@ -258,6 +261,11 @@ func (w *worker) itself(n *node, name, target string, old *meta.Meta) bool {
 	errA := n.src.With(func(f *sys.File) error { return f.Stat(&a) })
 	errB := n.dst.With(func(f *sys.File) error { return f.Stat(&b) })
 	return errA != nil || errB != nil || name == target && same(&a, &b)
+}
+
+// outOfWay reports whether what stands at a target is removed or set aside first.
+func (w *worker) outOfWay() bool {
+	return w.Dest.Remove || w.Dest.Backup != dest.BackupNone
 }
 
 // leadsTo reports whether the source is a symbolic link to the very file that
@@ -304,8 +312,10 @@ func (w *worker) act(n *node, name, target string, old *meta.Meta, action plan.A
 }
 
 // contents reports whether a FIFO or a device is read instead of made anew.
-func (w *worker) contents(n *node) bool {
-	return (w.AllContents || w.Contents && n.named) && !w.src.IsSymlink() && w.src.Mode&sys.TypeMask != sys.TypeSocket
+func (w *worker) contents(n *node) bool { return w.isRead(&w.src.Stat, n.named) }
+
+func (w *worker) isRead(st *sys.Stat, named bool) bool {
+	return (w.AllContents || w.Contents && named) && !st.IsSymlink() && st.Mode&sys.TypeMask != sys.TypeSocket
 }
 
 func (w *worker) confirmed(path string) bool {

@@ -36,10 +36,13 @@ func Decide(src, dst *meta.Meta, r *Rules) Action {
 			return Skip
 		}
 	}
-	if r.Form == FormAttributes {
+	alike := src.Mode&typeMask == dst.Mode&typeMask
+	switch {
+	case alike && r.Form == FormAttributes:
 		return Touch
-	}
-	if src.Mode&typeMask != dst.Mode&typeMask {
+	case r.Form == FormAttributes:
+		return Refuse // no content is given, and none may be lost
+	case !alike:
 		return Replace
 	}
 	switch src.Mode & typeMask {
@@ -65,6 +68,8 @@ func decideDir(src, dst *meta.Meta, r *Rules) Action {
 	switch {
 	case src.IsDir() && dst.IsDir():
 		return Touch
+	case r.NoReplace && dst.IsDir() && (r.Update == UpdateNone || r.Update == UpdateOlder && !older(dst.Mtime, src.Mtime, r.ModifyWindow)):
+		return Skip
 	case r.NoReplace:
 		return Clash
 	case r.Update == UpdateNone:

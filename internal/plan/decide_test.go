@@ -3,6 +3,7 @@ package plan
 import (
 	"math"
 	"math/big"
+	"strings"
 	"testing"
 
 	"github.com/gohaul/haul/internal/meta"
@@ -28,6 +29,7 @@ func rulesets() map[string]Rules {
 		"usual": {}, "size": {Compare: CompareSize}, "content": {Compare: CompareContent}, "never": {Compare: CompareNever},
 		"older": {Update: UpdateOlder}, "none": {Update: UpdateNone}, "nonefail": {Update: UpdateNoneFail},
 		"inplace": {InPlace: true}, "noreplace": {NoReplace: true},
+		"noreplace none": {NoReplace: true, Update: UpdateNone}, "noreplace older": {NoReplace: true, Update: UpdateOlder},
 		"hardlink": {Form: FormHardLink}, "symlink": {Form: FormSymlink}, "attributes": {Form: FormAttributes},
 	}
 }
@@ -51,10 +53,14 @@ func TestKinds(t *testing.T) {
 // wantKinds is the table in words: the first line that fits counts.
 func wantKinds(rule, a, b string) Action {
 	oneDir := (a == "dir") != (b == "dir")
+	rule, strict := strings.CutPrefix(rule, "noreplace")
+	rule = strings.TrimPrefix(rule, " ")
 	switch {
 	case a == "dir" && b == "dir":
 		return Touch
-	case oneDir && rule == "noreplace":
+	case b == "dir" && strict && rule != "": // left alone, so it is not in the way
+		return Skip
+	case oneDir && strict:
 		return Clash
 	case rule == "none", rule == "older" && !oneDir: // of the same age
 		return Skip
@@ -62,6 +68,8 @@ func wantKinds(rule, a, b string) Action {
 		return Refuse
 	case oneDir:
 		return Replace
+	case rule == "attributes" && a != b:
+		return Refuse
 	case rule == "attributes":
 		return Touch
 	case a != b, rule == "never":
@@ -83,15 +91,19 @@ func TestDifferences(t *testing.T) {
 		"mode":  func(m *meta.Meta) { m.Mode ^= 0o111 },
 	}
 	want := map[string]map[string]Action{
-		"usual":      {"size": Replace, "newer": Replace, "older": Replace, "mode": Touch},
-		"size":       {"size": Replace, "newer": Touch, "older": Touch, "mode": Touch},
-		"content":    {"size": Replace, "newer": Compared, "older": Compared, "mode": Compared},
-		"never":      {"size": Replace, "newer": Replace, "older": Replace, "mode": Replace},
-		"older":      {"size": Skip, "newer": Skip, "older": Replace, "mode": Skip},
-		"none":       {"size": Skip, "newer": Skip, "older": Skip, "mode": Skip},
-		"nonefail":   {"size": Refuse, "newer": Refuse, "older": Refuse, "mode": Refuse},
-		"inplace":    {"size": Patch, "newer": Patch, "older": Patch, "mode": Touch},
-		"noreplace":  {"size": Replace, "newer": Replace, "older": Replace, "mode": Touch},
+		"usual":     {"size": Replace, "newer": Replace, "older": Replace, "mode": Touch},
+		"size":      {"size": Replace, "newer": Touch, "older": Touch, "mode": Touch},
+		"content":   {"size": Replace, "newer": Compared, "older": Compared, "mode": Compared},
+		"never":     {"size": Replace, "newer": Replace, "older": Replace, "mode": Replace},
+		"older":     {"size": Skip, "newer": Skip, "older": Replace, "mode": Skip},
+		"none":      {"size": Skip, "newer": Skip, "older": Skip, "mode": Skip},
+		"nonefail":  {"size": Refuse, "newer": Refuse, "older": Refuse, "mode": Refuse},
+		"inplace":   {"size": Patch, "newer": Patch, "older": Patch, "mode": Touch},
+		"noreplace": {"size": Replace, "newer": Replace, "older": Replace, "mode": Touch},
+
+		"noreplace none":  {"size": Skip, "newer": Skip, "older": Skip, "mode": Skip},
+		"noreplace older": {"size": Skip, "newer": Skip, "older": Replace, "mode": Skip},
+
 		"hardlink":   {"size": Replace, "newer": Replace, "older": Replace, "mode": Replace},
 		"symlink":    {"size": Replace, "newer": Replace, "older": Replace, "mode": Replace},
 		"attributes": {"size": Touch, "newer": Touch, "older": Touch, "mode": Touch},
@@ -120,6 +132,16 @@ func TestDifferences(t *testing.T) {
 		if got := Decide(src, dst, &Rules{}); got != Touch {
 			t.Errorf("a %s of another time: %v", kind, got)
 		}
+	}
+}
+
+// TestOlderThanDir: cp -u complains about a directory that is in the way only if
+// it would have replaced it.
+func TestOlderThanDir(t *testing.T) {
+	src, dst := kinds()["file"], kinds()["dir"]
+	dst.Mtime.Nsec--
+	if got := Decide(src, dst, &Rules{NoReplace: true, Update: UpdateOlder}); got != Clash {
+		t.Errorf("an older directory: %v", got)
 	}
 }
 
