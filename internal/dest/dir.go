@@ -10,6 +10,7 @@ import (
 // sets its final metadata.
 func (d *Dir) Make(name string, m *meta.Meta) (*Dir, error) {
 	if d.Dir == nil {
+		d.tree.Counters.Dirs.Add(1) // it would be made
 		return d.tree.absent(d.Join(name)), nil
 	}
 	if !d.made {
@@ -22,6 +23,7 @@ func (d *Dir) Make(name string, m *meta.Meta) (*Dir, error) {
 		}
 	}
 	if d.tree.DryRun {
+		d.tree.Counters.Dirs.Add(1) // it would be made
 		return d.tree.absent(d.Join(name)), nil
 	}
 	perm := d.dirPerm(m)

@@ -16,6 +16,7 @@ func (d *Dir) Waits() bool { return !d.idle() && d.tree.Write.Batch != nil && !d
 // is told how that ended.
 func (d *Dir) Link(from *Dir, old, name string, there bool, final func(error)) error {
 	if d.idle() {
+		d.tree.Counters.Links.Add(1) // what a dry run would do
 		return nil
 	}
 	return d.link(name, there, final, func(at string) error { return d.Dir.Link(from.Dir, old, at) })
@@ -25,6 +26,7 @@ func (d *Dir) Link(from *Dir, old, name string, there bool, final func(error)) e
 // final are as for Link.
 func (d *Dir) LinkSource(from *sys.Dir, old, name string, follow, there bool, final func(error)) error {
 	if d.idle() {
+		d.tree.Counters.Links.Add(1) // what a dry run would do
 		return nil
 	}
 	link := d.Dir.Link
@@ -58,6 +60,7 @@ func (d *Dir) link(name string, there bool, final func(error), make func(at stri
 // Symlink makes name a symbolic link that holds m.Target.
 func (d *Dir) Symlink(s *Setter, name string, m *meta.Meta, there bool) (meta.Mask, error) {
 	if d.idle() {
+		d.tree.Counters.Symlinks.Add(1)
 		return 0, nil
 	}
 	return d.node(s, name, m, there, func(at string) error { return d.Dir.Symlink(m.Target, at) })
@@ -66,6 +69,7 @@ func (d *Dir) Symlink(s *Setter, name string, m *meta.Meta, there bool) (meta.Ma
 // Node makes name the FIFO, socket or device that m describes.
 func (d *Dir) Node(s *Setter, name string, m *meta.Meta, there bool) (meta.Mask, error) {
 	if d.idle() {
+		d.tree.Counters.Specials.Add(1)
 		return 0, nil
 	}
 	perm := d.filePerm(m)
