@@ -17,7 +17,7 @@ TARGETS     = linux/amd64 linux/arm64 linux/386 darwin/arm64 freebsd/amd64 windo
 TOOLS = rsync:rsync mkfs.xfs:xfsprogs mkfs.btrfs:btrfs-progs mkfs.ext4:e2fsprogs \
         setfacl:acl setfattr:attr strace:strace gcc:gcc losetup:util-linux
 
-.PHONY: all build demo help test short race tools bench man completions install lint cross clean
+.PHONY: all build demo help test short race tools bench man completions install uninstall lint cross clean
 
 all: build
 
@@ -29,6 +29,7 @@ help:
 	@echo 'make bench        compare with cp, rsync and others; writes docs/bench'
 	@echo 'make lint cross   gofmt, vet, staticcheck; builds for other systems'
 	@echo 'make man completions   write docs/man and completions from the flag table'
+	@echo 'make uninstall    take away what install put there'
 	@echo 'make install      to $$DESTDIR$$PREFIX ($(PREFIX))'
 
 build:
@@ -78,7 +79,12 @@ install: build
 	install -m 644 completions/haul.bash $(DESTDIR)$(BASHDIR)/haul
 	install -m 644 completions/_haul $(DESTDIR)$(ZSHDIR)/_haul
 	install -m 644 completions/haul.fish $(DESTDIR)$(FISHDIR)/haul.fish
-	install -m 644 LICENSE $(DESTDIR)$(DOCDIR)/LICENSE
+	install -m 644 LICENSE docs/json.md $(DESTDIR)$(DOCDIR)
+
+uninstall:
+	rm -f $(DESTDIR)$(PREFIX)/bin/haul $(addprefix $(DESTDIR)$(MANDIR)/,$(notdir $(wildcard docs/man/*.1)))
+	rm -f $(DESTDIR)$(BASHDIR)/haul $(DESTDIR)$(ZSHDIR)/_haul $(DESTDIR)$(FISHDIR)/haul.fish
+	rm -rf $(DESTDIR)$(DOCDIR)
 
 lint:
 	@unformatted=$$(gofmt -l $$(git ls-files '*.go')); [ -z "$$unformatted" ] || { echo "not gofmt's: $$unformatted" >&2; exit 1; }

@@ -36,7 +36,7 @@ _haul() {
 	du)
 		case $opt in
 		esac
-		[[ $cur == -* ]] && COMPREPLY=($(compgen -W '-0 --null -a --all --allocated --apparent-size -b --bytes -B --block-size= -c --total -d --max-depth= -h --human-readable -l --count-links -s --summarize -x --one-file-system --filter= --json --help --version' -- "$cur"))
+		[[ $cur == -* ]] && COMPREPLY=($(compgen -W '-0 --null -a --all --allocated --apparent-size -b --bytes -B --block-size= -c --total -d --max-depth= -h --human-readable -k -m -l --count-links -s --summarize -x --one-file-system --filter= --json --help --version' -- "$cur"))
 		;;
 	diff)
 		case $opt in

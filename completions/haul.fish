@@ -78,6 +78,8 @@ complete -c haul -n '__fish_seen_subcommand_from du' -s B -l block-size -x -d 'u
 complete -c haul -n '__fish_seen_subcommand_from du' -s c -l total -d 'print a grand total'
 complete -c haul -n '__fish_seen_subcommand_from du' -s d -l max-depth -x -d 'print what is at most N levels beneath a FILE named'
 complete -c haul -n '__fish_seen_subcommand_from du' -s h -l human-readable -d 'print sizes as 1.1K, 234M, 2.0G'
+complete -c haul -n '__fish_seen_subcommand_from du' -s k -d 'same as --block-size=1K'
+complete -c haul -n '__fish_seen_subcommand_from du' -s m -d 'same as --block-size=1M'
 complete -c haul -n '__fish_seen_subcommand_from du' -s l -l count-links -d 'count a file as often as it has names'
 complete -c haul -n '__fish_seen_subcommand_from du' -s s -l summarize -d 'print only a line for each FILE named'
 complete -c haul -n '__fish_seen_subcommand_from du' -s x -l one-file-system -d 'leave out directories on other file systems'

@@ -6,6 +6,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 
@@ -39,6 +40,9 @@ func (s *session) cp() int {
 	if err != nil {
 		return s.misused(err)
 	}
+	if opts.Delete && !anyTree(targets) {
+		return s.misused(misuse("--delete needs a directory as a SOURCE"))
+	}
 	for _, w := range opts.warnings {
 		c.complain(w)
 	}
@@ -60,6 +64,15 @@ func (s *session) cp() int {
 	return code
 }
 
+// anyTree reports whether a source may be a directory: one that cannot be
+// looked at is told of later.
+func anyTree(targets []target) bool {
+	return slices.ContainsFunc(targets, func(t target) bool {
+		st, err := os.Stat(t.src)
+		return err != nil || st.IsDir()
+	})
+}
+
 // listen sets the hooks that somebody waits for: an item costs two names, so
 // without listeners there are none.
 func (c *copier) listen() {
@@ -72,6 +85,7 @@ func (c *copier) listen() {
 	if show || c.printer.json && c.showing != "never" {
 		c.Scan = true
 		c.progress = startProgress(c.printer, c.Counters, isTerminal(c.errs))
+		c.progress.last = c.showing == "always"
 	}
 	if c.verbose || c.printer.json || c.progress != nil {
 		c.OnItem = c.item

@@ -31,8 +31,7 @@ func (c *copier) start(targets []target) {
 // item tells what became of one entry. It is never called twice at once.
 func (c *copier) item(i haul.Item) {
 	if c.progress != nil && i.Source != "" {
-		name := i.Source
-		c.progress.current.Store(&name)
+		c.progress.current.Store(&latest{i.Source, time.Now()})
 	}
 	if c.alias != nil {
 		i.Target = c.real(i.Target)
@@ -174,6 +173,34 @@ type counted struct {
 	n    int64
 }
 
+// named is the word for so many.
+func (x counted) named() string {
+	if x.n != 1 {
+		return x.name
+	}
+	switch x.name {
+	case "directories":
+		return "directory"
+	case "files", "links", "symlinks", "specials":
+		return strings.TrimSuffix(x.name, "s")
+	}
+	return x.name
+}
+
+// handled is the content that went from sources to targets, in bytes. Counters'
+// Bytes measure progress: they include what was linked or left alone. A dry run
+// moves nothing and tells what it would have handled.
+func (c *copier) handled() int64 {
+	if c.DryRun {
+		return c.Counters.Bytes.Load()
+	}
+	var sum int64
+	for _, m := range c.moved()[1:6] {
+		sum += m.n
+	}
+	return sum
+}
+
 // streams of bytes by the way they went.
 func (c *copier) moved() []counted {
 	n := c.Counters
@@ -225,11 +252,11 @@ func (c *copier) summaryText() string {
 			if b.Len() > 0 {
 				b.WriteString(", ")
 			}
-			b.WriteString(commas(x.n) + " " + x.name)
+			b.WriteString(commas(x.n) + " " + x.named())
 		}
 	}
 	took := time.Since(c.begun)
-	b.WriteString("; " + c.size(c.Counters.Bytes.Load()) + " in " + strconv.FormatFloat(took.Seconds(), 'f', 3, 64) + " s\n")
+	b.WriteString("; " + c.size(c.handled()) + " in " + strconv.FormatFloat(took.Seconds(), 'f', 3, 64) + " s\n")
 	return b.String()
 }
 

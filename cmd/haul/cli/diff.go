@@ -380,19 +380,28 @@ func (d *differ) bothHoles(off int64) (int64, error) {
 	return min(a.End(), b.End()) - off, nil
 }
 
+// isPair reports whether the two operands themselves are compared, and not two
+// trees: then their names differ and both are told.
+func isPair(p tree.Pair) bool {
+	return p.Path == "." && (p.A != nil && !p.A.Meta.IsDir() || p.B != nil && !p.B.Meta.IsDir())
+}
+
 // tell prints one difference.
 func (d *differ) tell(what string, p tree.Pair, parts []part) {
 	if d.quiet {
 		return
 	}
-	path := p.Path
 	if d.comparison.json {
 		d.event(what, p, parts)
 		return
 	}
-	name := path
-	if !d.bareNames {
-		name = d.loc.bare(path)
+	show := d.loc.bare
+	if d.bareNames {
+		show = func(s string) string { return s }
+	}
+	name := show(p.Path)
+	if isPair(p) {
+		name = show(d.a) + " -> " + show(d.b)
 	}
 	b := append(d.buf[:0], what...)
 	b = append(b, strings.Repeat(" ", 9-len(what))...)
@@ -410,7 +419,12 @@ func (d *differ) tell(what string, p tree.Pair, parts []part) {
 }
 
 func (d *differ) event(what string, p tree.Pair, parts []part) {
-	o := newObject(d.buf, what).path("path", p.Path)
+	o := newObject(d.buf, what)
+	if isPair(p) {
+		o.path("path", d.a).path("other", d.b)
+	} else {
+		o.path("path", p.Path)
+	}
 	e := p.A
 	if e == nil {
 		e = p.B

@@ -16,6 +16,7 @@ type measuring struct {
 	allocated, apparent   bool // which of the two columns
 	countLinks, oneFS     bool
 	block                 int64
+	unit                  string // printed behind each size
 	depth                 int
 	end                   string // of a line
 	filter                *filter.List
@@ -36,10 +37,14 @@ func (s *session) duOptions() (*measuring, error) {
 		case "apparent-size":
 			m.allocated, m.apparent = false, true
 		case "bytes":
-			m.allocated, m.apparent, m.block, m.human = false, true, 1, false
+			m.allocated, m.apparent, m.block, m.unit, m.human = false, true, 1, "", false
+		case "-k":
+			m.block, m.unit, m.human = 1<<10, "", false
+		case "-m":
+			m.block, m.unit, m.human = 1<<20, "", false
 		case "block-size":
 			var ok bool
-			if m.block, ok = parseSize(g.Value); !ok || m.block < 1 {
+			if m.block, m.unit, ok = parseBlock(g.Value); !ok || m.block < 1 {
 				err = misuse("invalid --block-size argument ", s.loc.word(g.Value))
 			}
 			m.human = false
@@ -276,5 +281,5 @@ func (m *meter) size(n int64) string {
 	if n%m.block > 0 {
 		blocks++
 	}
-	return strconv.FormatInt(blocks, 10)
+	return strconv.FormatInt(blocks, 10) + m.unit
 }

@@ -36,11 +36,15 @@ type Command struct {
 	Brief string   // completes "haul NAME: ..."
 	Usage []string // operands, a way of calling it each
 	About string   // paragraphs
+	Tries []Try    // examples
 	Flags []Flag
 	Notes []Note
 	Exits []Exit
 	Dirs  bool // operands are directories rather than any files
 }
+
+// Try is an example: a command line and what it does.
+type Try struct{ Line, Doc string }
 
 // Note is a section of help and man page.
 type Note struct{ Title, Text string }
@@ -119,8 +123,8 @@ var cpCommand = Command{
 
 		{Long: "jobs", Arg: "N", Ours: true, Doc: "directories copied at once (default: as many as pay)"},
 		durabilityFlag, inplaceFlag, preallocateFlag, mapSizeFlag, writeSizeFlag,
-		{Long: "compare", Arg: "HOW", Values: []string{"never", "time", "size", "content"}, Ours: true, Doc: "when an existing file is alike already and left alone: never (the default), time (same size and time of change, as rsync does; use with -p or -a), size, content"},
-		{Long: "delete", Ours: true, Doc: "remove from target directories what their sources lack"},
+		{Long: "compare", Arg: "HOW", Values: []string{"never", "time", "size", "content"}, Ours: true, Doc: "when an existing file is alike already and left alone: never (the default), time (same size and time of change, as rsync does; use with -p or -a), size, content; to make DEST like SOURCE also when DEST exists already, give -aT or name SOURCE/."},
+		{Long: "delete", Ours: true, Doc: "remove from target directories what their sources lack; with -aT, or SOURCE/. as the source, DEST itself becomes like SOURCE also when it exists already"},
 		filterFlag,
 		{Long: "dry-run", Ours: true, Doc: "change nothing, tell what would be done; implies -v"},
 		{Long: "verify", Ours: true, Doc: "read source and copy back and compare them"},
@@ -128,6 +132,12 @@ var cpCommand = Command{
 		{Long: "stats", Ours: true, Doc: "tell at the end what was done"},
 		{Short: "h", Long: "human-readable", Ours: true, Doc: "sizes as 1.5 MiB, in --stats, --debug and --dry-run"},
 		jsonFlag,
+	},
+	Tries: []Try{
+		{"haul cp -aT --compare=time --delete SRC DST", "make DST like SRC, whether DST exists or not, and touch only what differs"},
+		{"haul cp -a SRC/. DST", "copy what is in SRC into DST, and leave alone what DST has besides"},
+		{"haul cp -aT --compare=time --delete --dry-run SRC DST", "tell what the first would do"},
+		{"haul cp --inplace --sparse=always vm.img /mnt/vm.img", "write only the blocks that differ, and free those that are zero"},
 	},
 	Notes: []Note{
 		{"Backups", "CONTROL, or else the environment variable VERSION_CONTROL, is one of: none or off (no backups), numbered or t (name.~N~), existing or nil (numbered if there are numbered ones, otherwise simple), simple or never (name and suffix). " +
@@ -145,7 +155,8 @@ var writeCommand = Command{
 	Brief: "write standard input into a file, all of it or nothing",
 	Usage: []string{"[OPTION]... FILE"},
 	About: "Read standard input to its end, then put it in the place of FILE in one step: FILE may be read by the same pipeline, and whoever opens it sees the old content or the new. " +
-		"FILE keeps its mode, owner and, if it is a symbolic link, its place. If reading or writing fails, FILE is left as it was.",
+		"FILE keeps its mode, owner and, if it is a symbolic link, its place. If reading or writing fails, FILE is left as it was.\n" +
+		"When the command that feeds a pipeline fails, what it wrote so far counts as the whole input, since a pipe ends the same way in both cases: --size finds that out, set -o pipefail comes too late to keep FILE.",
 	Flags: []Flag{
 		{Long: "append", Short: "a", Doc: "put the input behind what FILE holds, in the same single step"},
 		durabilityFlag,
@@ -172,10 +183,12 @@ var duCommand = Command{
 		{Long: "allocated", Doc: "print only the space allocated"},
 		{Long: "apparent-size", Doc: "print only the apparent size"},
 		{Short: "b", Long: "bytes", Doc: "same as --apparent-size --block-size=1"},
-		{Short: "B", Long: "block-size", Arg: "SIZE", Doc: "unit of the sizes printed (default 1024)"},
+		{Short: "B", Long: "block-size", Arg: "SIZE", Doc: "unit of the sizes printed (default 1024); a unit without a number, as in -BM, is printed behind each"},
 		{Short: "c", Long: "total", Doc: "print a grand total"},
 		{Short: "d", Long: "max-depth", Arg: "N", Doc: "print what is at most N levels beneath a FILE named; its sizes count all the same"},
 		{Short: "h", Long: "human-readable", Doc: "print sizes as 1.1K, 234M, 2.0G"},
+		{Short: "k", Doc: "same as --block-size=1K"},
+		{Short: "m", Doc: "same as --block-size=1M"},
 		{Short: "l", Long: "count-links", Doc: "count a file as often as it has names"},
 		{Short: "s", Long: "summarize", Doc: "print only a line for each FILE named"},
 		{Short: "x", Long: "one-file-system", Doc: "leave out directories on other file systems"},

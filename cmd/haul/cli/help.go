@@ -73,6 +73,12 @@ func helpText(c *Command, prog string) string {
 	for _, n := range c.Notes {
 		b.WriteString("\n" + fill(n.Title+": "+n.Text, 79, 0) + "\n")
 	}
+	for i, t := range c.Tries {
+		if i == 0 {
+			b.WriteString("\nExamples:\n")
+		}
+		b.WriteString("  " + t.Line + "\n" + fill(t.Doc, 79, 6) + "\n")
+	}
 	b.WriteString("\nExit codes:\n")
 	for _, e := range c.Exits {
 		b.WriteString("  " + pad(e.Code, 12) + " " + strings.TrimLeft(fill(e.Doc, 79, 15), " ") + "\n")

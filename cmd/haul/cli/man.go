@@ -32,12 +32,22 @@ func manPage(c *Command) string {
 		b.WriteString(".SH " + strings.ToUpper(n.Title) + "\n")
 		manText(&b, n.Text)
 	}
-	b.WriteString(".SH EXIT STATUS\n")
-	for _, e := range c.Exits {
-		b.WriteString(".TP\n.B " + roff(e.Code) + "\n" + roffLines(e.Doc) + "\n")
+	for i, t := range c.Tries {
+		if i == 0 {
+			b.WriteString(".SH EXAMPLES\n")
+		}
+		b.WriteString(".TP\n.B " + roff(t.Line) + "\n" + roffLines(t.Doc) + "\n")
 	}
+	manExits(&b, c.Exits)
 	b.WriteString(".SH SEE ALSO\n.BR haul (1)\n")
 	return b.String()
+}
+
+func manExits(b *strings.Builder, exits []Exit) {
+	b.WriteString(".SH EXIT STATUS\n")
+	for _, e := range exits {
+		b.WriteString(".TP\n.B " + roff(e.Code) + "\n" + roffLines(e.Doc) + "\n")
+	}
 }
 
 // manOverview is haul(1).
@@ -60,6 +70,14 @@ func manOverview() string {
 	} {
 		b.WriteString(".TP\n.B " + roff(e[0]) + "\n" + roff(e[1]) + "\n")
 	}
+	manExits(&b, []Exit{{"0", "done; for haul diff: no difference"},
+		{"1", "something could not be done, or the words typed make no sense; for haul diff: they differ"},
+		{"2", "for haul diff only: something could not be read, or the words typed make no sense"}, signalExit})
+	b.WriteString(".SH SEE ALSO\n")
+	for _, c := range commands {
+		b.WriteString(".BR haul-" + roff(c.Name) + " (1),\n")
+	}
+	b.WriteString(".BR cp (1),\n.BR du (1)\n")
 	return b.String()
 }
 

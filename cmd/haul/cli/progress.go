@@ -18,7 +18,7 @@ type moment struct {
 	scanned           bool
 	elapsed           time.Duration
 	rate              float64 // bytes a second, lately
-	name              string  // what was finished last
+	name              string  // what was finished just now
 }
 
 // eta is how long the whole job will take from now on; false where nobody can
@@ -123,14 +123,22 @@ func tail(s string, n int) string {
 type progress struct {
 	p        *printer
 	counters *haul.Counters
-	current  atomic.Pointer[string]
+	current  atomic.Pointer[latest]
 	begun    time.Time
 	term     bool // redraw one line; otherwise plain lines or events
 	past     [8]sample
 	n        int
 
+	last bool // a line at the end tells what it came to, however short the job was
+
 	quit chan struct{}
 	done sync.WaitGroup
+}
+
+// latest is the entry that was finished last.
+type latest struct {
+	name string
+	at   time.Time
 }
 
 type sample struct {
@@ -141,6 +149,7 @@ type sample struct {
 const (
 	redrawEvery = 100 * time.Millisecond
 	lineEvery   = 2 * time.Second
+	recent      = time.Second            // older names tell nothing of what goes on
 	firstAfter  = 300 * time.Millisecond // short jobs show nothing at all
 )
 
@@ -154,6 +163,9 @@ func startProgress(p *printer, c *haul.Counters, terminal bool) *progress {
 func (g *progress) stop() {
 	close(g.quit)
 	g.done.Wait()
+	if g.last {
+		g.showLast(g.now(time.Now()))
+	}
 }
 
 func (g *progress) loop() {
@@ -189,8 +201,8 @@ func (g *progress) now(at time.Time) moment {
 		scanned:    c.Scanned.Load(),
 		elapsed:    at.Sub(g.begun),
 	}
-	if name := g.current.Load(); name != nil {
-		m.name = *name
+	if l := g.current.Load(); l != nil && at.Sub(l.at) < recent {
+		m.name = l.name
 	}
 	old := sample{g.begun, 0}
 	if g.n >= len(g.past) {
@@ -221,6 +233,24 @@ func (g *progress) show(m moment) {
 	default:
 		g.p.raise(m.text(1<<10) + "\n")
 	}
+}
+
+// showLast leaves the line where it stands. It names no entry, and the rate is
+// that of the whole job.
+func (g *progress) showLast(m moment) {
+	m.name = ""
+	if s := m.elapsed.Seconds(); s > 0 {
+		m.rate = float64(m.bytes) / s
+	}
+	if g.p.json {
+		g.p.printBytes(m.event())
+		return
+	}
+	cols := 1 << 10
+	if g.term {
+		cols = columns(g.p.errs) - 1
+	}
+	g.p.raise(m.text(cols) + "\n")
 }
 
 func (m *moment) event() []byte {

@@ -42,6 +42,22 @@ func parseSize(s string) (int64, bool) {
 	return n, true
 }
 
+// parseBlock reads the unit that sizes are printed in. One without a number, such
+// as M, is one of that unit, and its name is printed behind each size.
+func parseBlock(s string) (n int64, unit string, ok bool) {
+	if n, ok = parseSize(s); ok {
+		return n, "", true
+	}
+	if s == "" || strings.IndexByte("kKmMGTPE", s[0]) < 0 {
+		return 0, "", false
+	}
+	n, ok = parseSize("1" + s)
+	if s[0] == 'm' || s[0] == 'k' && !strings.HasSuffix(s, "B") || s == "kiB" {
+		s = strings.ToUpper(s[:1]) + s[1:]
+	}
+	return n, s, ok
+}
+
 // humanSize writes n bytes as du -h does: one digit behind the point below ten,
 // rounded up.
 func humanSize(n int64) string {

@@ -102,6 +102,9 @@ func (w *writing) renamed(err error) error {
 	if errors.As(err, &p) && strings.HasPrefix(filepath.Base(p.Path), "."+filepath.Base(w.name)+".") {
 		return &fs.PathError{Op: p.Op, Path: w.name, Err: p.Err}
 	}
+	if p != nil && p.Op == "open" && (filepath.Clean(p.Path) == filepath.Dir(w.name) || p.Path == w.name && errors.Is(err, fs.ErrNotExist)) {
+		return &fs.PathError{Op: "create", Path: w.name, Err: p.Err} // its directory could not be opened
+	}
 	return err
 }
 
