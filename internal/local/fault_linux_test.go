@@ -67,7 +67,11 @@ func TestFaults(t *testing.T) {
 					f := faulty{t: t, dir: ram(t), place: place, change: change, durability: d, errno: errno}
 					testtree.Build(t, f.dir+"/src", faultNew)
 					testtree.Build(t, f.dir+"/old", faultOld)
-					for n := int64(1); f.fail(n); n++ {
+					step := int64(1)
+					if testing.Short() {
+						step = 7
+					}
+					for n := int64(1); f.fail(n); n += step {
 						if n > 2000 {
 							t.Fatal("it never ends")
 						}
