@@ -1,6 +1,7 @@
 package local
 
 import (
+	"errors"
 	"context"
 	"fmt"
 	"os"
@@ -64,7 +65,9 @@ func TestPlantedLinks(t *testing.T) {
 			errs := j.goOn()
 			Run(context.Background(), j)
 			for _, err := range errs.errs {
-				t.Error(err)
+				if name != "attributes" || !errors.Is(err, ErrExists) { // it replaces nothing
+					t.Error(err)
+				}
 			}
 			if diff := changes(before, stamps(t, victim)); diff != nil {
 				t.Errorf("%s", strings.Join(diff, "\n"))
