@@ -218,7 +218,7 @@ func (g *progress) now(at time.Time) moment {
 
 // finished counts the entries that FoundFiles counts, once they are done with.
 func finished(c *haul.Counters) int64 {
-	return c.Files.Load() + c.Links.Load() + c.Symlinks.Load() + c.Specials.Load() +
+	return c.Files.Load() + c.Dirs.Load() + c.Links.Load() + c.Symlinks.Load() + c.Specials.Load() +
 		c.Touched.Load() + c.Skipped.Load() + c.Failed.Load()
 }
 
