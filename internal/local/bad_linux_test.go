@@ -232,7 +232,11 @@ func TestFIFOs(t *testing.T) {
 		defer wg.Done()
 		defer w.Close()
 		for i := range 50 {
-			fmt.Fprintf(w, "%05000d", i)
+			_, err := fmt.Fprintf(w, "%05000d", i)
+			for tries := 0; errors.Is(err, syscall.EPIPE) && tries < 10_000; tries++ { // the job has yet to open it
+				time.Sleep(time.Millisecond)
+				_, err = fmt.Fprintf(w, "%05000d", i)
+			}
 			time.Sleep(time.Millisecond)
 		}
 	}()
