@@ -25,6 +25,9 @@ type player struct {
 	lists   int // file lists that were sent
 	dec     *Decoder
 
+	repack func(w *Writer) (TokenWriter, error) // how to compress tokens anew; nil: they stay as they are
+	packer TokenWriter
+
 	literal, matched int // what was transferred, in bytes and in blocks
 	messages         []string
 }
@@ -343,6 +346,9 @@ func (p *player) item(d *side, index int32, tokens TokenReader) error {
 // tokens rebuilds a file, and writes its tokens again: plain ones from their
 // values, compressed ones item by item.
 func (p *player) tokens(d *side, head SumHead, basis []byte, tr TokenReader) ([]byte, error) {
+	if p.repack != nil {
+		return p.tokensAnew(d, head, basis, tr)
+	}
 	var raw bytes.Buffer
 	d.r.Tee(&raw)
 	tr.Begin(head)
@@ -401,6 +407,38 @@ func (p *player) tokens(d *side, head SumHead, basis []byte, tr TokenReader) ([]
 		}
 	}
 	return nil, items.r.Err()
+}
+
+// tokensAnew rebuilds a file and compresses it with our own writer.
+func (p *player) tokensAnew(d *side, head SumHead, basis []byte, tr TokenReader) (out []byte, err error) {
+	if p.packer == nil {
+		if p.packer, err = p.repack(d.w); err != nil {
+			return nil, err
+		}
+	}
+	tr.Begin(head)
+	p.packer.Begin()
+	for {
+		tok, err := tr.Next()
+		switch {
+		case err != nil:
+			return nil, err
+		case tok.Kind == End:
+			return out, p.packer.End()
+		case tok.Kind == Literal:
+			out = append(out, tok.Data...)
+			err = p.packer.Literal(tok.Data)
+		default:
+			b := blockOf(basis, head, tok.Block)
+			tr.Matched(b)
+			out = append(out, b...)
+			p.matched++
+			err = p.packer.Match(tok.Block, b)
+		}
+		if err != nil {
+			return nil, err
+		}
+	}
 }
 
 // generator reads the direction of requests.

@@ -31,6 +31,13 @@ func TestMain(m *testing.M) {
 	if dir := os.Getenv(teeEnv); dir != "" {
 		os.Exit(tee(dir, os.Args[2:]))
 	}
+	if setup := os.Getenv(repackEnv); setup != "" {
+		if err := repackShell(setup, os.Args[2:]); err != nil {
+			fmt.Fprintln(os.Stderr, "repacking:", err)
+			os.Exit(1)
+		}
+		os.Exit(0)
+	}
 	os.Exit(m.Run())
 }
 

@@ -186,6 +186,10 @@ func contentOf(name string) []byte {
 		return bytes.Join([][]byte{b[:140000], b[70000:74000], b[136000:139900], b[140000:]}, nil)
 	case "append":
 		return text(seeded(name), 9000)
+	case "noise":
+		b := make([]byte, 3<<20)
+		fill(seeded(name), b)
+		return b
 	case "version-2.txt":
 		b := basisOf(name)
 		return append(bytes.Clone(b[:5000]), "more"...)
