@@ -173,10 +173,25 @@ func (f *File) inspect() error {
 	case st.IsRegular():
 		f.old, f.ground, f.length = st.Size, st.Size, st.Size
 		f.holey = st.Blocks*512 < st.Size
+		return f.unreserve(&st)
 	case f.dir != nil:
 		return &fs.PathError{Op: "open", Path: f.file.Name(), Err: errors.New("not a regular file")}
 	default:
 		f.plain = true
+	}
+	return nil
+}
+
+// unreserve frees blocks behind the end of the old file, where zeros would be
+// taken for free. Beside holes they do not show, so they are freed unseen where
+// allocation is the point.
+func (f *File) unreserve(st *sys.Stat) error {
+	seen := st.Blocks*512-st.Size >= defaultBlock
+	if f.p.Sparse == SparseNever || !seen && !(f.holey && f.p.Sparse == SparseAlways) {
+		return nil
+	}
+	if err := f.setSize(st.Size); !unpunchable(err) {
+		return err
 	}
 	return nil
 }

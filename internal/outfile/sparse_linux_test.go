@@ -2,11 +2,13 @@ package outfile
 
 import (
 	"bytes"
+	"errors"
 	"fmt"
 	"math/rand/v2"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"syscall"
 	"testing"
 
 	"github.com/gohaul/haul/internal/report"
@@ -197,6 +199,55 @@ func testShape(t *testing.T, dir string, shape [][]byte, p Policy) {
 
 // TestOddEnd ends in a zero byte behind the last whole block, over an old file
 // as long.
+// TestReservedBehind: blocks that somebody reserved behind the end of the old
+// file are no home for zeros, whether what stands before them has holes or not.
+func TestReservedBehind(t *testing.T) {
+	everywhere(t, func(t *testing.T, dir string) {
+		name := filepath.Join(dir, "f")
+		for _, sparse := range []Sparse{SparseAuto, SparseAlways} {
+			for _, old := range []int{0, 1, 5000, 64 << 10} {
+				for _, size := range []int{0, 1, 5000, 128 << 10} {
+					for _, holey := range []bool{false, true} {
+						if holey && sparse == SparseAuto {
+							continue // they do not show
+						}
+						os.Remove(name)
+						mustWrite(t, name, random(old))
+						end := int64(old)
+						if holey {
+							end = 1 << 20
+							if err := os.Truncate(name, end); err != nil {
+								t.Fatal(err)
+							}
+						}
+						reserveBehind(t, name, end)
+						writeFile(t, dir, "f", int64(size), &Policy{Place: InPlace, Sparse: sparse}, func(s *Stream) error { return s.Hole(int64(size)) })
+						if got := mustRead(t, name); !bytes.Equal(got, make([]byte, size)) {
+							t.Errorf("sparse %d, %d bytes over %d: wrong content", sparse, size, old)
+						}
+						if n := mustAllocate(t, name); n != 0 {
+							t.Errorf("sparse %d, %d bytes of zeros over %d, holey %t: %d allocated", sparse, size, old, holey, n)
+						}
+					}
+				}
+			}
+		}
+	})
+}
+
+// reserveBehind reserves 300 kB at off and leaves the size as it is.
+func reserveBehind(t *testing.T, name string, off int64) {
+	t.Helper()
+	const keepSize = 1
+	f, err := os.OpenFile(name, os.O_WRONLY, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := errors.Join(syscall.Fallocate(int(f.Fd()), keepSize, off, 300_000), f.Close()); err != nil {
+		t.Fatal(err)
+	}
+}
+
 func TestOddEnd(t *testing.T) {
 	everywhere(t, func(t *testing.T, dir string) {
 		old := bytes.Repeat([]byte("B"), 513)
