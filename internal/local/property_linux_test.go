@@ -138,10 +138,8 @@ func (c *copies) changed() {
 	j.Delete, j.Workers = true, 1
 	did := j.items(c.rt)
 	c.run(j)
-	if c.inPlace {
-		c.what &^= testtree.Extents
-	}
-	c.same(c.src, c.dst, c.what)
+	// Of a file that cp has just made xfs tells data where a hole will be.
+	c.same(c.src, c.dst, c.what&^testtree.Extents)
 	if a, b := said.lines(c.dst), did.lines(c.dst); !slices.Equal(a, b) {
 		c.rt.Fatalf("a dry run said\n%s\n\nthe real one did\n%s", strings.Join(a, "\n"), strings.Join(b, "\n"))
 	}
