@@ -328,6 +328,9 @@ func (p *player) item(d *side, index int32, tokens TokenReader) error {
 		return err
 	}
 	d.w.SumHead(head)
+	if basis := basisOf(e.Name()); head.Count > 0 && head.Size() != int64(len(basis)) {
+		return fmt.Errorf("%q has a basis of %d bytes, want %d", e.Name(), head.Size(), len(basis))
+	}
 	got, err := p.tokens(d, head, basisOf(e.Name()), tokens)
 	if err != nil {
 		return err

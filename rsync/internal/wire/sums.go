@@ -17,6 +17,9 @@ type SumHead struct {
 
 // Size is the length of the basis.
 func (h SumHead) Size() int64 {
+	if h.Count == 0 {
+		return 0
+	}
 	n := int64(h.Count) * int64(h.BlockLen)
 	if h.Remainder != 0 {
 		n -= int64(h.BlockLen - h.Remainder)

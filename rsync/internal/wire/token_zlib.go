@@ -163,16 +163,18 @@ func (t *zlibReader) Read(p []byte) (int, error) {
 }
 
 // zlibWriter writes them. Matched blocks enter the deflater's history all at
-// once, when the next literal comes: it starts anew with the last 32 KiB as its
-// dictionary, which is sound because a stretch begins at a byte's border.
+// once, when the next literal comes. A few are deflated and what comes out is
+// thrown away; for more the deflater starts anew with the last 32 KiB as its
+// dictionary. Both are sound because a stretch begins at a byte's border.
 type zlibWriter struct {
 	items   itemWriter
 	deflate *flate.Writer
 	level   int
 	history zlibHistory
 	blocks  bool
-	stale   bool    // the deflater lacks matched blocks
+	missing int     // bytes of matched blocks that the deflater lacks
 	dirty   bool    // literals are not flushed yet
+	discard bool    // output is not wanted
 	held    [4]byte // last bytes of the output, dropped at the stretch's end
 	nheld   int
 	buf     []byte
@@ -189,7 +191,7 @@ func (t *zlibWriter) Begin() {
 	t.items.begin()
 	t.history.reset()
 	t.history.repeat = t.items.w.Protocol < 31
-	t.stale, t.dirty, t.nheld = false, false, 0
+	t.missing, t.dirty, t.nheld = 0, false, 0
 	t.deflate.ResetDict(t, nil)
 }
 
@@ -201,15 +203,35 @@ func (t *zlibWriter) Literal(p []byte) error {
 		return t.items.w.err
 	}
 	t.items.endRun()
-	if t.stale {
-		t.stale = false
-		t.deflate.ResetDict(t, t.history.window())
+	if err := t.catchUp(); err != nil {
+		return err
 	}
 	t.dirty = true
 	if t.blocks {
 		t.history.add(p)
 	}
 	_, err := t.deflate.Write(p)
+	return err
+}
+
+// catchUp makes the deflater know the matched blocks.
+func (t *zlibWriter) catchUp() error {
+	const few = 8 << 10 // from here on a dictionary is cheaper
+	n := t.missing
+	t.missing = 0
+	switch {
+	case n == 0:
+		return nil
+	case n > few:
+		t.deflate.ResetDict(t, t.history.window())
+		return nil
+	}
+	t.discard = true
+	_, err := t.deflate.Write(t.history.buf[len(t.history.buf)-n:])
+	if err == nil {
+		err = t.deflate.Flush()
+	}
+	t.discard = false
 	return err
 }
 
@@ -229,7 +251,7 @@ func (t *zlibWriter) Match(block int32, p []byte) error {
 	}
 	if t.blocks {
 		t.history.addBlock(p)
-		t.stale = true
+		t.missing += len(p)
 	}
 	t.items.match(block)
 	return t.items.w.err
@@ -245,6 +267,9 @@ func (t *zlibWriter) End() error {
 
 // Write takes the deflater's output; four bytes are always held back.
 func (t *zlibWriter) Write(p []byte) (int, error) {
+	if t.discard {
+		return len(p), nil
+	}
 	t.buf = append(append(t.buf[:0], t.held[:t.nheld]...), p...)
 	keep := min(4, len(t.buf))
 	t.nheld = copy(t.held[:], t.buf[len(t.buf)-keep:])
