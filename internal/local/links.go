@@ -25,12 +25,16 @@ type owner struct {
 }
 
 // owns reports whether no other source than src has met a name of the file dst
-// of the destination.
-func (t *linkTable) owns(src, dst *sys.Stat) bool {
+// of the destination. A name that is met again, after it waited for its group,
+// is not counted twice; if its file is forgotten by then, nobody owns it.
+func (t *linkTable) owns(src, dst *sys.Stat, again bool) bool {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	source, id := fileID{src.Dev, src.Ino}, fileID{dst.Dev, dst.Ino}
 	o := t.copies[id]
+	if again {
+		return o != nil && o.source == source
+	}
 	if o == nil {
 		if t.copies == nil {
 			t.copies = map[fileID]*owner{}

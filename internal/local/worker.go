@@ -26,6 +26,7 @@ type worker struct {
 	// The target has names that are to be copies of other sources: it is replaced,
 	// never changed.
 	unshare bool
+	again   bool // the entry at hand waited for its group
 
 	buf  []byte // whole small files
 	dirs []byte // of a directory read in batches
@@ -82,7 +83,9 @@ func (w *worker) run() {
 		case enter:
 			w.enter(t.node, t.names[0])
 		case retry:
+			w.again = true
 			w.entry(t.node, t.names[0], t.names[1], 0)
+			w.again = false
 			w.release(t.node)
 		}
 		w.queue.done()
@@ -227,7 +230,7 @@ func (w *worker) decide(n *node, name, target string) error {
 	}
 	w.unshare = false
 	if (action == plan.Touch || action == plan.Patch) && old.Nlink > 1 && w.keepLinks() && !w.Dest.Through {
-		if w.unshare = !w.links.owns(&w.src.Stat, &old.Stat); w.unshare {
+		if w.unshare = !w.links.owns(&w.src.Stat, &old.Stat, w.again); w.unshare {
 			action = plan.Replace // what is done to one name must not be done to the others
 		}
 	}
