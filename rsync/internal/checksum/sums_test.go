@@ -7,7 +7,7 @@ import (
 	"math/rand/v2"
 	"testing"
 
-	xmd4 "golang.org/x/crypto/md4"
+	xmd4 "golang.org/x/crypto/md4" //lint:ignore SA1019 old peers speak it
 	"pgregory.net/rapid"
 )
 

@@ -279,13 +279,6 @@ func (t *itemReader) blocks(b byte) bool {
 	return true
 }
 
-// chunk returns bytes of the DATA item at hand, where they lie.
-func (t *itemReader) chunk() []byte {
-	p := t.r.Some(t.data)
-	t.data -= len(p)
-	return p
-}
-
 // token is the item at hand, if it is no data.
 func (t *itemReader) token() Token { return Token{Kind: t.kind, Block: t.last} }
 
