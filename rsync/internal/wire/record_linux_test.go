@@ -190,7 +190,7 @@ func treeAll(t *testing.T, src, dst string) {
 	// Times last: directories too. Access times lie ahead, where reading leaves them.
 	when := time.Unix(1700000000, 123456789)
 	must(t, filepath.WalkDir(src, func(p string, d os.DirEntry, err error) error {
-		ts := []unix.Timespec{{Sec: 4102444800}, unix.NsecToTimespec(when.UnixNano())}
+		ts := []unix.Timespec{unix.NsecToTimespec(time.Unix(4102444800, 0).UnixNano()), unix.NsecToTimespec(when.UnixNano())}
 		return errors.Join(err, unix.UtimesNanoAt(unix.AT_FDCWD, p, ts, unix.AT_SYMLINK_NOFOLLOW))
 	}))
 	must(t, os.Chtimes(in("old"), time.Unix(0, 0), time.Unix(0, 0)))
