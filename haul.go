@@ -12,6 +12,7 @@ import (
 	"context"
 	"io/fs"
 
+	"github.com/gohaul/haul/internal/dest"
 	"github.com/gohaul/haul/internal/local"
 	"github.com/gohaul/haul/internal/outfile"
 	"github.com/gohaul/haul/internal/sys"
@@ -35,6 +36,7 @@ var (
 	ErrExists      = local.ErrExists      // the target exists, and UpdateNoneFail forbids that
 	ErrDirOver     = local.ErrDirOver     // a directory over something else, with NoReplace
 	ErrOverDir     = local.ErrOverDir     // something else over a directory, with NoReplace or without Delete
+	ErrOwnBackup   = dest.ErrOwnBackup    // the backup of the target would replace the source
 	ErrNoWriter    = local.ErrNoWriter    // a FIFO that nobody writes to
 	ErrLoop        = local.ErrLoop        // followed links make a loop of directories
 	ErrChanging    = local.ErrChanging    // the source was exchanged while it was looked at

@@ -1,9 +1,16 @@
 package dest
 
 import (
+	"errors"
+	"os"
 	"strconv"
 	"strings"
+
+	"github.com/gohaul/haul/internal/sys"
 )
+
+// ErrOwnBackup is the error of a backup that would take its source's name.
+var ErrOwnBackup = errors.New("the backup would replace the source")
 
 // BackupKind says what becomes of a file that is about to be replaced.
 type BackupKind uint8
@@ -15,23 +22,36 @@ const (
 	BackupExisting                   // numbered if numbered backups exist, else simple
 )
 
-// SetAside gives what stands at name its backup's name and returns that name; ""
-// where no backups are wanted. With keep it stays under its own name too, where
-// that can be done, so that there is no moment without it: its successor is
-// renamed over it.
-func (d *Dir) SetAside(name string, keep bool) (string, error) {
+// BackupName is the name that SetAside would give to what stands at name; ""
+// where no backups are wanted.
+func (d *Dir) BackupName(name string) (string, error) {
 	if d.tree.Backup == BackupNone {
 		return "", nil
 	}
-	to := name + d.tree.Suffix
 	if d.tree.Backup != BackupSimple {
 		n, err := d.lastBackup(name)
 		if err != nil {
 			return "", err
 		}
 		if n > 0 || d.tree.Backup == BackupNumbered {
-			to = name + ".~" + strconv.Itoa(n+1) + "~"
+			return name + ".~" + strconv.Itoa(n+1) + "~", nil
 		}
+	}
+	return name + d.tree.Suffix, nil
+}
+
+// SetAside gives what stands at name its backup's name, over what has that name,
+// and returns it; "" where no backups are wanted. With keep it stays under its
+// own name too, where that can be done, so that there is no moment without it:
+// its successor is renamed over it. What is src is not given up for a backup.
+func (d *Dir) SetAside(name string, src *sys.Stat, keep bool) (string, error) {
+	to, err := d.BackupName(name)
+	if err != nil || to == "" {
+		return "", err
+	}
+	var there sys.Stat
+	if d.Dir != nil && d.Lstat(to, &there) == nil && there.Same(src) {
+		return to, &os.LinkError{Op: "rename", Old: d.Join(name), New: d.Join(to), Err: ErrOwnBackup}
 	}
 	if d.idle() {
 		return to, nil

@@ -118,7 +118,7 @@ func (w *worker) makeWay(d *dest.Dir, name string, src, old *meta.Meta) (ok bool
 		if w.Confirm != nil && !w.confirmed(d.Join(name)) {
 			return false, nil
 		}
-		backup, err := d.SetAside(name, false)
+		backup, err := d.SetAside(name, &src.Stat, false)
 		if err == nil && backup == "" {
 			err = w.clear(d, name, src, old)
 		}

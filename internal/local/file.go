@@ -155,7 +155,7 @@ func (w *worker) finish(n *node, name, target string, o outcome) error {
 // is set aside, removed, or stays until the copy is renamed over it.
 func (w *worker) giveWay(d *dest.Dir, target string, old *meta.Meta) (a report.Action, backup string, there *sys.Stat, err error) {
 	a, there = report.Replaced, &old.Stat
-	if backup, err = d.SetAside(target, true); err != nil {
+	if backup, err = d.SetAside(target, &w.src.Stat, true); err != nil {
 		return a, "", nil, err
 	}
 	switch {

@@ -344,6 +344,24 @@ func TestBackup(t *testing.T) {
 			}
 		}
 	}
+	t.Run("the source is no place for a backup", func(t *testing.T) {
+		for _, inPlace := range []bool{false, true} {
+			for _, form := range []plan.Form{plan.FormCopy, plan.FormHardLink, plan.FormAttributes} {
+				for src, way := range map[string]string{"f 0644 d/a~ text:\"source\"": "a~", "p 0644 d/a~": "a~", "f 0644 d/a~ text:\"source\"\nl way -> d/a~": "../way"} {
+					dir := t.TempDir()
+					testtree.Build(t, dir, "f 0644 d/a text:\"old\"\n"+src)
+					j := job(dir+"/d/a", dir+"/d/"+way)
+					j.Rules.Form, j.Rules.InPlace, j.Dest.InPlace = form, inPlace, inPlace
+					j.Dest.Backup, j.Follow = dest.BackupSimple, plan.FollowAll
+					err := Run(context.Background(), j)
+					if !errors.Is(err, dest.ErrOwnBackup) {
+						t.Errorf("%q: %v", src, err)
+					}
+					testtree.Want(t, dir, "f 0644 d/a text:\"old\"\n"+src, testtree.Mode|testtree.Content|testtree.Links)
+				}
+			}
+		}
+	})
 	t.Run("a failure leaves the old file", func(t *testing.T) {
 		dir := t.TempDir()
 		testtree.Build(t, dir, "f 0644 src/a text:\"new\" "+now+"\nf 0644 dst/a text:\"old\" "+old)

@@ -139,6 +139,8 @@ func (c *copier) cpWords(source string, err error) string {
 		return "cannot overwrite non-directory " + loc.file(target) + " with directory " + loc.file(source)
 	case errors.Is(err, haul.ErrOverDir):
 		return "cannot overwrite directory " + loc.file(target) + " with non-directory"
+	case errors.Is(err, haul.ErrOwnBackup):
+		return "backing up " + loc.file(target) + " might destroy source;  " + loc.file(source) + " not copied"
 	case errors.As(err, &l):
 		return c.linkText(l, target)
 	case errors.As(err, &p) && (p.Path == source || target == ""):
@@ -215,7 +217,7 @@ func (c *copier) targetText(p *fs.PathError, source, path string) string {
 	case "set":
 		return "failed to preserve " + object + " for " + name + ": " + why
 	case "open", "create":
-		return c.cannotCreate(path, why)
+		return c.cannotCreate(path, source, why)
 	case "symlink":
 		return "cannot create symbolic link " + name + " to " + c.loc.file(c.leads(source)) + ": " + why
 	}
@@ -238,7 +240,7 @@ var targetWords = [...][2]string{
 
 // cannotCreate says at which of cp's steps a target that cannot be made would
 // have been found out.
-func (c *copier) cannotCreate(path, why string) string {
+func (c *copier) cannotCreate(path, source, why string) string {
 	name := c.loc.file(path)
 	_, err := os.Lstat(path)
 	switch {
@@ -247,7 +249,29 @@ func (c *copier) cannotCreate(path, why string) string {
 	case err == nil && (c.Force || c.Remove):
 		return "cannot remove " + name + ": " + why
 	}
-	return "cannot create regular file " + name + ": " + why
+	return "cannot create " + c.made(source) + " " + name + ": " + why
+}
+
+// made is what cp would say it makes of a source.
+func (c *copier) made(source string) string {
+	stat := os.Stat
+	if c.Follow == haul.FollowNever {
+		stat = os.Lstat
+	}
+	st, err := stat(source)
+	switch {
+	case err != nil, st.Mode().IsRegular():
+	case st.IsDir():
+		return "directory"
+	case st.Mode()&fs.ModeSymlink != 0:
+		return "symbolic link"
+	case c.Contents:
+	case st.Mode()&fs.ModeNamedPipe != 0:
+		return "fifo"
+	default:
+		return "special file"
+	}
+	return "regular file"
 }
 
 // leads is what a symbolic link made for a source would hold.
