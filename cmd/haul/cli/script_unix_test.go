@@ -37,7 +37,7 @@ func TestScripts(t *testing.T) {
 	// signal that is caught here has its usual effect on them.
 	hup := make(chan os.Signal, 1)
 	signal.Notify(hup, syscall.SIGHUP)
-	defer signal.Stop(hup)
+	t.Cleanup(func() { signal.Stop(hup) })
 	testscript.Run(t, testscript.Params{
 		Dir: "testdata/script",
 		Setup: func(e *testscript.Env) error {
