@@ -478,7 +478,7 @@ func TestThroughLink(t *testing.T) {
 	} {
 		for _, inPlace := range []bool{false, true} {
 			dir := t.TempDir()
-			testtree.Build(t, dir+"/dst", "f 0600 to text:\"old\"\nl t -> to")
+			testtree.Build(t, dir+"/dst", "f 0600 to text:\"old\" "+old+"\nl t -> to")
 			testtree.Build(t, dir+"/src", src)
 			j := job(dir+"/dst/t", dir+"/src/s")
 			j.Rules.InPlace, j.Dest.InPlace = inPlace, inPlace
