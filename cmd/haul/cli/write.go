@@ -109,6 +109,9 @@ func (w *writing) renamed(err error) error {
 }
 
 func (s *session) take(w *writing) (int64, error) {
+	if closedInput(s.in) {
+		return 0, &fs.PathError{Op: "read", Path: "/dev/stdin", Err: errors.New("standard input is closed")}
+	}
 	in := &input{ctx: s.ctx, in: s.in, want: w.size}
 	st, err := os.Stat(w.name)
 	switch {
@@ -128,6 +131,26 @@ func (s *session) take(w *writing) (int64, error) {
 		return n, errors.Join(err, p.Abort())
 	}
 	return n, p.Commit()
+}
+
+// closedInput reports whether the process was started without a standard input,
+// which is not an empty one: a file would be lost to it. Go's runtime has opened
+// /dev/null in its place, for reading and writing, as no shell does for "<".
+func closedInput(in io.Reader) bool {
+	f, ok := in.(*os.File)
+	if !ok {
+		return false
+	}
+	st, err1 := f.Stat()
+	null, err2 := os.Stat(os.DevNull)
+	if err1 != nil || err2 != nil || !os.SameFile(st, null) {
+		return false
+	}
+	info, err := os.ReadFile("/proc/self/fdinfo/" + strconv.FormatUint(uint64(f.Fd()), 10))
+	_, flags, _ := strings.Cut(string(info), "flags:")
+	flags, _, _ = strings.Cut(strings.TrimSpace(flags), "\n")
+	bits, e := strconv.ParseUint(flags, 8, 64)
+	return err == nil && e == nil && bits&uint64(os.O_RDWR) != 0
 }
 
 // fill writes the old content, if it is to be kept, and all input.
