@@ -3,6 +3,7 @@
 package sys
 
 import (
+	"sync/atomic"
 	"unsafe"
 
 	"golang.org/x/sys/unix"
@@ -54,11 +55,53 @@ func (f *File) RemoveXattr(attr string) error {
 
 // ListXattr is File.ListXattr for an entry, never following it.
 func (d *Dir) ListXattr(name string, buf []byte) (n int, err error) {
+	if !noListXattrAt.Load() {
+		n, err = d.listXattrAt(name, buf)
+		if err != unix.ENOSYS && err != unix.EPERM { // EPERM: a sandbox that does not know the call
+			return n, err
+		}
+		noListXattrAt.Store(true)
+	}
 	err = d.viaProc("llistxattr", name, func(path string) (err error) {
 		n, err = unix.Llistxattr(path, buf)
 		return err
 	})
 	return n, err
+}
+
+// noListXattrAt is set once the kernel turns out to be older than Linux 6.13.
+var noListXattrAt atomic.Bool
+
+const sysListXattrAt = 465 // but on MIPS, which has no such call under this number
+
+// listXattrAt asks by directory descriptor: this is done for every entry of a
+// tree that is copied a second time, and a way through /proc costs four times as much.
+func (d *Dir) listXattrAt(name string, buf []byte) (int, error) {
+	var c cname
+	if err := c.set(name); err != nil {
+		return 0, err
+	}
+	at, err := d.enter()
+	if err != nil {
+		return 0, err
+	}
+	defer d.leave()
+	for {
+		if err := inject("llistxattr", name); err != nil {
+			if err == unix.EINTR {
+				continue
+			}
+			return 0, err
+		}
+		r, _, e := unix.Syscall6(sysListXattrAt, uintptr(at), uintptr(unsafe.Pointer(&c[0])), unix.AT_SYMLINK_NOFOLLOW,
+			uintptr(unsafe.Pointer(unsafe.SliceData(buf))), uintptr(len(buf)), 0)
+		if e == 0 {
+			return int(r), nil
+		}
+		if e != unix.EINTR {
+			return 0, e
+		}
+	}
 }
 
 // GetXattr is File.GetXattr for an entry, never following it.
