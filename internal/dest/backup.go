@@ -2,6 +2,7 @@ package dest
 
 import (
 	"errors"
+	"math"
 	"os"
 	"strconv"
 	"strings"
@@ -65,16 +66,39 @@ func (d *Dir) SetAside(name string, src *sys.Stat, keep bool) (string, error) {
 	return to, d.note()
 }
 
-// lastBackup is the highest number of a numbered backup of name, 0 for none.
+// lastBackup is the highest number of a numbered backup of name, 0 for none. The
+// directory is read for the first name alone; what came later is found by asking
+// for it.
 func (d *Dir) lastBackup(name string) (int, error) {
-	last := 0
-	err := d.Each(func(n string) error {
-		if of, k := number(n); of == name && k > last {
-			last = k
+	last, err := d.foundBackup(name)
+	for err == nil && last < math.MaxInt {
+		var st sys.Stat
+		there, e := d.Look(name+".~"+strconv.Itoa(last+1)+"~", &st)
+		if !there || e != nil {
+			return last, e
 		}
-		return nil
-	})
+		last++
+	}
 	return last, err
+}
+
+func (d *Dir) foundBackup(name string) (int, error) {
+	d.numbering.Lock()
+	defer d.numbering.Unlock()
+	if d.backups == nil {
+		found := map[string]int{}
+		err := d.Each(func(n string) error {
+			if of, k := number(n); k > found[of] {
+				found[strings.Clone(of)] = k
+			}
+			return nil
+		})
+		if err != nil {
+			return 0, err
+		}
+		d.backups = found
+	}
+	return d.backups[name], nil
 }
 
 // Numbered reports whether a name is that of a numbered backup.

@@ -7,6 +7,7 @@ package dest
 
 import (
 	"path/filepath"
+	"sync"
 	"sync/atomic"
 
 	"github.com/gohaul/haul/internal/meta"
@@ -100,6 +101,9 @@ type Dir struct {
 	was      sys.Stat    // as it stood there before this run
 	lent     bool        // its mode was widened so that we may write in it
 	noted    atomic.Bool // its file system will be flushed
+
+	numbering sync.Mutex
+	backups   map[string]int // names with numbered backups, and the highest; nil: not read yet
 }
 
 // Open opens a directory that exists, by the path the user gave: a symbolic

@@ -8,7 +8,9 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
+	"sync/atomic"
 	"syscall"
 	"testing"
 
@@ -344,6 +346,37 @@ func TestBackup(t *testing.T) {
 			}
 		}
 	}
+	t.Run("a directory is read for numbers once", func(t *testing.T) {
+		for _, kind := range []dest.BackupKind{dest.BackupNumbered, dest.BackupExisting} {
+			dir := t.TempDir()
+			testtree.Build(t, dir, "f 0644 src/f{1..300} text:\"new\"\nf 0644 dst/f{1..300} text:\"old\"\nf 0644 dst/f{1..300}.~7~\nf 0644 dst/f1.~8~")
+			var reads atomic.Int64
+			inject(t, func(o sys.Op) (f sys.Fault) {
+				if o.Call == "getdents64" {
+					reads.Add(1)
+				}
+				return f
+			})
+			for round := range 3 { // the third finds what the second made
+				j := job(dir+"/dst", dir+"/src")
+				j.Dest.Backup, j.Rules.Compare = kind, plan.CompareNever
+				runJob(t, j)
+				if last := dir + "/dst/f300.~" + strconv.Itoa(8+round) + "~"; !exists(last) {
+					t.Errorf("no %s", last)
+				}
+			}
+			j := job("", "")
+			j.Pairs = []Pair{{dir + "/src/f1", dir + "/dst/f1"}, {dir + "/src/f2", dir + "/dst/f1"}}
+			j.Dest.Backup, j.Rules.Compare = kind, plan.CompareNever
+			runJob(t, j)
+			if !exists(dir+"/dst/f1.~12~") || !exists(dir+"/dst/f1.~13~") {
+				t.Error("a name that is given twice has not two backups")
+			}
+			if n := reads.Load(); n > 100 {
+				t.Errorf("directories were read %d times", n)
+			}
+		}
+	})
 	t.Run("the source is no place for a backup", func(t *testing.T) {
 		for _, inPlace := range []bool{false, true} {
 			for _, form := range []plan.Form{plan.FormCopy, plan.FormHardLink, plan.FormAttributes} {
