@@ -168,6 +168,7 @@ type Options struct {
 	Force       bool   // remove a file that exists if it cannot be opened (in place only)
 	NoReplace   bool   // a directory and a file never replace each other, as with cp
 	KeepLinks   bool   // a file with several names is written in place, so that all keep it
+	SplitLinks  bool   // where hard links are preserved, one is replaced even with InPlace, so that its other names keep what they have
 	FreshMode   bool   // where the mode is not preserved, new entries get what any program gives (666 or 777 cut by umask), not the source's mode
 	DirLinks    bool   // a symbolic link to a directory that stands in the target is taken for the directory
 	Contents    bool   // FIFOs and devices named as sources are read instead of made anew
@@ -229,7 +230,7 @@ func (o *Options) job() (*local.Job, error) {
 				Preallocate: o.Preallocate, WriteSize: o.WriteSize,
 			},
 			Meta:    meta.Policy{Which: preserve & meta.All, SkipXattrs: o.skipXattrs(), KeepXattrs: o.KeepXattrs},
-			InPlace: o.InPlace, Remove: o.Remove, Force: o.Force, Through: o.KeepLinks, Fresh: o.FreshMode, DirLinks: o.DirLinks,
+			InPlace: o.InPlace, Remove: o.Remove, Force: o.Force, Through: o.KeepLinks, Split: o.SplitLinks, Fresh: o.FreshMode, DirLinks: o.DirLinks,
 			Backup: o.Backup, Suffix: suffix, DryRun: o.DryRun, Counters: o.Counters,
 		},
 		Follow: o.Follow, OneFileSystem: o.OneFileSystem, Delete: o.Delete, Filter: rules,

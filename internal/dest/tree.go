@@ -26,6 +26,7 @@ type Options struct {
 	Fresh    bool           // without Mode in Meta, new entries get the mode any program would give them, not the source's
 	DirLinks bool           // a symbolic link to a directory is taken for the directory
 	Through  bool           // a file that has several names is written in place, so that all keep it
+	Split    bool           // where hard links are preserved, such a file is replaced even in place
 	Backup   BackupKind
 	Suffix   string // of simple backups
 	DryRun   bool

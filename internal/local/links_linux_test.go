@@ -162,6 +162,50 @@ func TestSharedTarget(t *testing.T) {
 	}
 }
 
+// TestSplitTarget: one of a target's names gets the copy; what has the other
+// names, in the tree or elsewhere, is left alone, unless the file alone counts.
+func TestSplitTarget(t *testing.T) {
+	for name, x := range map[string]struct {
+		change func(*Job)
+		want   string // of the other names
+	}{
+		"rename":     {func(*Job) {}, "old"},
+		"split":      {func(j *Job) { j.Rules.InPlace, j.Dest.InPlace, j.Dest.Split = true, true, true }, "old"},
+		"in place":   {func(j *Job) { j.Rules.InPlace, j.Dest.InPlace = true, true }, "new"},
+		"through":    {func(j *Job) { j.Dest.Through = true }, "new"},
+		"attributes": {func(j *Job) { j.Rules.Form, j.Dest.InPlace, j.Dest.Split = plan.FormAttributes, true, true }, "old"},
+	} {
+		for _, d := range durabilities {
+			dir := t.TempDir()
+			testtree.Build(t, dir, "f 0600 src/a text:\"new\" "+now+"\nf 0600 src/b text:\"new\" "+now+"\nf 0644 kept/a text:\"old\" "+old+
+				"\nh dst/a = kept/a\nf 0644 kept/b text:\"old\" "+old+"\nh dst/b = kept/b\nh dst/c = kept/b")
+			j := job(dir+"/dst", dir+"/src")
+			j.Dest.Write.Durability = d
+			x.change(j)
+			runJob(t, j)
+			for _, k := range []string{"kept/a", "kept/b", "dst/c"} {
+				if got := read(t, dir+"/"+k); got != x.want {
+					t.Errorf("%s: %s holds %q, want %q", name, k, got, x.want)
+				}
+			}
+			want := "new"
+			if name == "attributes" {
+				want = "old"
+			}
+			if got := read(t, dir+"/dst/a"); got != want || lstat(t, dir+"/dst/a").Mode&0o777 != 0o600 {
+				t.Errorf("%s: dst/a holds %q, want %q", name, got, want)
+			}
+			noTemps(t, dir+"/dst")
+		}
+	}
+	dir := t.TempDir() // two sources' attributes for one file: its content stays
+	testtree.Build(t, dir, "f 0600 src/a\nf 0600 src/b\nf 0644 dst/a text:\"old\"\nh dst/b = dst/a")
+	j := job(dir+"/dst", dir+"/src")
+	j.Rules.Form = plan.FormAttributes
+	runJob(t, j)
+	testtree.Want(t, dir+"/dst", "f 0600 a text:\"old\"\nh b = a", testtree.Mode|testtree.Content|testtree.Links)
+}
+
 // TestPairs: hard links among several sources of one job, and sources that
 // share directories or do not.
 func TestPairs(t *testing.T) {

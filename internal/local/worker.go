@@ -228,13 +228,20 @@ func (w *worker) decide(n *node, name, target string) error {
 			return err
 		}
 	}
-	w.unshare = false
-	if (action == plan.Touch || action == plan.Patch) && old.Nlink > 1 && w.keepLinks() && !w.Dest.Through {
-		if w.unshare = !w.links.owns(&w.src.Stat, &old.Stat, w.again); w.unshare {
-			action = plan.Replace // what is done to one name must not be done to the others
-		}
+	if w.unshare = w.parts(old, action); w.unshare {
+		action = plan.Replace // what is done to one name must not be done to the others
 	}
 	return w.act(n, name, target, old, action)
+}
+
+// parts reports whether a name is to be no longer one of those of the file that
+// stands there. For attributes alone it stays, as its content would be lost.
+func (w *worker) parts(old *meta.Meta, a plan.Action) bool {
+	switch {
+	case a != plan.Touch && a != plan.Patch, old.Nlink < 2, !w.keepLinks(), w.Dest.Through, w.Rules.Form == plan.FormAttributes:
+		return false
+	}
+	return a == plan.Patch && w.Dest.Split || !w.links.owns(&w.src.Stat, &old.Stat, w.again)
 }
 
 // targets reads what symbolic links hold, on both sides.

@@ -61,7 +61,7 @@ type chosen struct {
 func cpOptions(a *Args, loc locale, getenv func(string) string, posing bool) (*copying, error) {
 	c := &copying{showing: "auto"}
 	if posing {
-		c.showing, c.InPlace = "never", true
+		c.showing, c.InPlace, c.SplitLinks = "never", true, true
 	}
 	var x chosen
 	for _, g := range a.Given {
@@ -167,7 +167,7 @@ func (c *copying) option(g Given, x *chosen, loc locale) (err error) {
 	case "durability":
 		c.Durability = durabilityOf(g.Value)
 	case "inplace":
-		c.InPlace = true
+		c.InPlace, c.SplitLinks = true, false
 	case "preallocate":
 		c.Preallocate = true
 	case "map-size":
@@ -276,7 +276,8 @@ func (c *copying) settle(x *chosen, loc locale, getenv func(string) string) erro
 		c.Contents = true
 	}
 	c.NoReplace = true
-	c.KeepLinks = true
+	c.KeepLinks = x.preserve&haul.PreserveLinks == 0
+	c.SplitLinks = c.SplitLinks && !c.KeepLinks
 	if x.backup {
 		return c.settleBackup(x, loc, getenv)
 	}

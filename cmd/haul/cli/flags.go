@@ -83,7 +83,7 @@ var cpCommand = Command{
 	About: "Copy SOURCE to DEST, or several SOURCEs into DIRECTORY. The options, messages and exit codes are those of GNU cp; " +
 		"directories are copied in parallel, content by sharing blocks or inside the kernel where the file systems can.\n" +
 		"A file that exists is replaced by renaming the finished copy over it, so that others see the old file or the new one and never a part. " +
-		"A target with several hard links, one reached through a symbolic link, or all of them under --inplace or when started under the name cp, is written where it stands.",
+		"A target with several hard links (unless links are preserved, as under -a), one reached through a symbolic link, or all of them under --inplace or when started under the name cp, is written where it stands.",
 	Flags: []Flag{
 		{Short: "a", Long: "archive", Doc: "same as -dR --preserve=all"},
 		{Long: "attributes-only", Doc: "copy no content, only the attributes"},
