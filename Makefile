@@ -53,7 +53,7 @@ short:
 
 # The packages where goroutines meet, without what only takes long.
 race:
-	$(GO) test -race -short -timeout 10m . ./fs ./internal/... ./rsync/... ./cmd/...
+	$(GO) test -race -short -timeout 25m . ./fs ./internal/... ./rsync/... ./cmd/...
 
 tools:
 	@missing=; for t in $(TOOLS); do \
