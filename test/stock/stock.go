@@ -24,9 +24,14 @@ type Session struct {
 // Head is what precedes the sums of blocks.
 type Head struct{ Count, BlockLen, StrongLen, LastLen int }
 
-func (h Head) bytes() []byte {
+// bytes are the head as it travels; before protocol 27 its strong length did not.
+func (h Head) bytes(protocol int) []byte {
+	fields := []int{h.Count, h.BlockLen, h.StrongLen, h.LastLen}
+	if protocol < 27 {
+		fields = slices.Delete(fields, 2, 3)
+	}
 	var b []byte
-	for _, n := range []int{h.Count, h.BlockLen, h.StrongLen, h.LastLen} {
+	for _, n := range fields {
 		b = binary.LittleEndian.AppendUint32(b, uint32(n))
 	}
 	return b
@@ -79,7 +84,7 @@ func Push(t testing.TB, src, dst string, args ...string) *Session {
 // weak sum and h.StrongLen of strong sum each.
 func (s *Session) Blocks(t testing.TB, h Head) []byte {
 	t.Helper()
-	rest := behind(t, "generator", s.Server, h)
+	rest := s.behind(t, "generator", s.Server, h)
 	return rest[:h.Count*(4+h.StrongLen)]
 }
 
@@ -87,7 +92,7 @@ func (s *Session) Blocks(t testing.TB, h Head) []byte {
 // end left out, and the digest behind them.
 func (s *Session) Tokens(t testing.TB, h Head, digestLen int) (tokens []int, digest []byte) {
 	t.Helper()
-	rest := behind(t, "sender", s.Client, h)
+	rest := s.behind(t, "sender", s.Client, h)
 	for {
 		n := int(int32(binary.LittleEndian.Uint32(rest)))
 		rest = rest[4:]
@@ -119,13 +124,13 @@ func (s *Session) Stat(t testing.TB, name string) int64 {
 	return 0
 }
 
-func behind(t testing.TB, who string, stream []byte, h Head) []byte {
+func (s *Session) behind(t testing.TB, who string, stream []byte, h Head) []byte {
 	t.Helper()
-	i := bytes.Index(stream, h.bytes())
-	if i < 0 {
+	_, rest, found := bytes.Cut(stream, h.bytes(s.Protocol))
+	if !found {
 		t.Fatalf("the %s did not send the head %+v", who, h)
 	}
-	return stream[i+16:]
+	return rest
 }
 
 func read(t testing.TB, dir, name string) []byte {

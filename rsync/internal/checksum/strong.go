@@ -4,7 +4,9 @@ import (
 	"crypto/md5"
 	"crypto/sha1"
 	"encoding/binary"
+	"encoding/hex"
 	"hash"
+	"slices"
 
 	"github.com/cespare/xxhash/v2"
 	"github.com/zeebo/xxh3"
@@ -183,6 +185,16 @@ func (d *Digest) Sum() []byte {
 		d.h.Sum(d.sum[:0])
 	}
 	return d.sum[:d.Len()]
+}
+
+// Text is a digest as people write it and %C of --out-format prints it: that of
+// an xxHash the other way round than it travels.
+func (a Algorithm) Text(sum []byte) string {
+	if a >= XXH64 {
+		sum = slices.Clone(sum)
+		slices.Reverse(sum)
+	}
+	return hex.EncodeToString(sum)
 }
 
 // Spoil turns a digest into one that is certainly wrong, which a sender gives

@@ -19,20 +19,24 @@ func Weak(p []byte) uint32 {
 	// use the low half.
 	n := uint32(len(p))
 	var s1, s2 uint32
-	for len(p) >= batch {
+	for ; len(p) >= batch; p = p[batch:] {
 		// before sums, over the words, what came earlier in the batch; odd and
 		// all are the sums of the odd bytes and of each odd and even pair.
 		var before, all, odd uint64
-		for q := p[:batch]; len(q) >= 8; q = q[8:] {
-			w := binary.LittleEndian.Uint64(q) ^ signs
-			o := w >> 8 & evens
-			before += all
-			all += w&evens + o
-			odd += o
+		for i := 0; i < batch; i += 32 {
+			q := (*[32]byte)(p[i:])
+			w := binary.LittleEndian.Uint64(q[0:]) ^ signs
+			x := binary.LittleEndian.Uint64(q[8:]) ^ signs
+			y := binary.LittleEndian.Uint64(q[16:]) ^ signs
+			z := binary.LittleEndian.Uint64(q[24:]) ^ signs
+			wo, xo, yo, zo := w>>8&evens, x>>8&evens, y>>8&evens, z>>8&evens
+			w, x, y, z = w&evens+wo, x&evens+xo, y&evens+yo, z&evens+zo
+			before += 4*all + 3*w + 2*x + y
+			all += w + x + y + z
+			odd += wo + xo + yo + zo
 		}
 		s2 += batch*s1 + 8*lanes(before) + weighted(all-odd, odd)
 		s1 += lanes(all)
-		p = p[batch:]
 	}
 	for ; len(p) >= 8; p = p[8:] {
 		w := binary.LittleEndian.Uint64(p) ^ signs
