@@ -246,13 +246,10 @@ func (m *matcher) find(weak uint32, block []byte) (b int, hit bool) {
 		m.index.build(m.weak[:m.full()])
 		m.indexed = true
 	}
-	if !m.index.has(weak) {
-		return -1, false
-	}
 	bucket, left := m.index.bucket(weak), maxChain
 	for k := 0; k < len(bucket) && left > 0; k++ {
-		b := int(bucket[k])
-		if m.weak[b] != weak {
+		b := int(bucket[k].block)
+		if bucket[k].weak != weak {
 			continue
 		}
 		if !m.usable(b) { // nor will it be again
