@@ -3,6 +3,7 @@ package delta
 import (
 	"bytes"
 	"errors"
+	"io"
 	"math/rand/v2"
 	"slices"
 	"testing"
@@ -258,6 +259,196 @@ func TestMatch(t *testing.T) {
 			}
 			if !slices.Equal(a.tokens, want) {
 				rt.Fatalf("%T: tokens %v, want %v", input, a.tokens, want)
+			}
+		}
+	})
+}
+
+// A hole is neither read nor summed more than once, whether it matches or not.
+func TestHolesCostNoReads(t *testing.T) {
+	data := random(1, 100000)
+	zero := make([]byte, 8<<20)
+	for _, c := range []struct {
+		name      string
+		basis, in []byte
+	}{
+		{"nothing alike", data, join(data, zero, data)},
+		{"a hole alike", join(data, zero), join(data, zero, data)},
+		{"one block of zeros", join(data, zero[:3000]), join(data, zero, data)},
+		{"no basis", nil, join(data, zero, data)},
+		{"sums of zeros, but not of these", join(equalSums(1, 700), equalSums(1, 700)), zero},
+	} {
+		g := signature(t, c.basis, head(len(c.basis), 1000, 16), checksum.XXH128)
+		for _, inPlace := range []bool{false, true} {
+			g.InPlace = inPlace
+			in := &holes{file{b: c.in}}
+			if a := run(t, g, c.basis, in); !bytes.Equal(a.out, c.in) {
+				t.Errorf("%s: the tokens do not build the input", c.name)
+			}
+			if most := int64(4 << 20); in.reads > most {
+				t.Errorf("%s, in place %v: %d bytes in windows, want %d at most", c.name, inPlace, in.reads, most)
+			}
+		}
+		in := &holes{file{b: c.in}}
+		h := head(len(c.in), 1000, 16)
+		plain := signature(t, c.in, h, checksum.XXH128)
+		sparse := &Signature{Strong: g.Strong}
+		if err := sparse.Reset(h); err != nil {
+			t.Fatal(err)
+		}
+		s := Signer{Strong: g.Strong}
+		if err := s.Sign(in, h, func(weak uint32, strong []byte) error {
+			sparse.Add(weak, strong)
+			return nil
+		}); err != nil {
+			t.Fatal(err)
+		}
+		if in.reads > 300000 {
+			t.Errorf("%s: %d bytes in windows to sign", c.name, in.reads)
+		}
+		if !slices.Equal(sparse.weak, plain.weak) || !bytes.Equal(sparse.strong, plain.strong) {
+			t.Errorf("%s: the signature of a file with holes differs", c.name)
+		}
+	}
+}
+
+// Whatever window or token fails, the error comes out, and what came before it
+// is right.
+func TestErrors(t *testing.T) {
+	basis := random(1, 60000)
+	in := join(random(2, 50000), basis[:30000], random(3, 1000), basis[59000:])
+	g := signature(t, basis, head(len(basis), 700, 16), checksum.XXH128)
+	g.MapSize = 5000
+	whole := run(t, g, basis, memory(in))
+	for fail := int64(1); fail < int64(len(in)); fail += 977 {
+		a := &apply{t: t, g: g, basis: basis}
+		if err := g.Match(&file{b: in, fail: fail}, a.token); !errors.Is(err, errFail) {
+			t.Fatalf("a window at %d fails: %v", fail, err)
+		}
+		if !bytes.HasPrefix(in, a.out) {
+			t.Fatalf("a window at %d fails: wrong tokens before", fail)
+		}
+		if err := (&Signer{Strong: g.Strong}).Sign(&file{b: basis, fail: min(fail, 59999)}, g.Head,
+			func(uint32, []byte) error { return nil }); !errors.Is(err, errFail) {
+			t.Fatalf("a window at %d fails: %v", fail, err)
+		}
+	}
+	for stop := range whole.tokens {
+		n := 0
+		if err := g.Match(memory(in), func(Token) error {
+			if n++; n > stop {
+				return errFail
+			}
+			return nil
+		}); !errors.Is(err, errFail) || n != stop+1 {
+			t.Fatalf("token %d fails: %v after %d", stop, err, n)
+		}
+	}
+	if err := g.Match(short(in), func(Token) error { return nil }); !errors.Is(err, io.ErrUnexpectedEOF) {
+		t.Errorf("a window is too short: %v", err)
+	}
+	g.Add(1, make([]byte, 16))
+	if err := g.Match(memory(in), func(Token) error { return nil }); err == nil {
+		t.Error("a block too many passes")
+	}
+}
+
+// short gives less than was asked for.
+type short []byte
+
+func (s short) Size() int64                             { return int64(len(s)) }
+func (s short) Window(off int64, n int) ([]byte, error) { return s[off : off+int64(n)/2], nil }
+
+func TestAllocations(t *testing.T) {
+	basis := random(1, 200000)
+	var in Input = memory(join(random(2, 100000), basis))
+	g := signature(t, basis, head(len(basis), 700, 2), checksum.XXH128)
+	s := Signer{Strong: g.Strong}
+	var from Input = memory(basis)
+	for _, g.InPlace = range []bool{false, true} {
+		if n := testing.AllocsPerRun(5, func() {
+			h := g.Head
+			if err := g.Reset(h); err != nil {
+				t.Fatal(err)
+			}
+			if err := s.Sign(from, h, func(weak uint32, strong []byte) error {
+				g.Add(weak, strong)
+				return nil
+			}); err != nil {
+				t.Fatal(err)
+			}
+			if err := g.Match(in, func(Token) error { return nil }); err != nil {
+				t.Fatal(err)
+			}
+		}); n > 0 {
+			t.Errorf("in place %v: %v allocations a file", g.InPlace, n)
+		}
+	}
+	if n := testing.AllocsPerRun(1, func() {
+		h := Head{Count: 1e6, BlockLen: 700, StrongLen: 2}
+		var g Signature
+		if err := g.Reset(h); err != nil {
+			t.Fatal(err)
+		}
+		for range h.Count {
+			g.Add(1, []byte{1, 2})
+		}
+	}); n > 100 {
+		t.Errorf("%v allocations for a million blocks", n)
+	}
+}
+
+// FuzzMatch is a peer that makes up its sums: whatever they are, tokens must
+// cover the input, name blocks there are, of the length they stand for, and in
+// place none that is gone.
+func FuzzMatch(f *testing.F) {
+	f.Add([]byte("0123456789abcdef"), []byte("aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa"), uint8(4), uint8(1), uint8(3), true)
+	f.Add(make([]byte, 200), make([]byte, 3000), uint8(7), uint8(0), uint8(7), true)
+	f.Add(make([]byte, 60), []byte("\x01\xff\x00\x00\x02"), uint8(1), uint8(2), uint8(0), false)
+	f.Fuzz(func(t *testing.T, sums, in []byte, blockLen, strongLen, lastLen uint8, inPlace bool) {
+		h := Head{BlockLen: int(blockLen), StrongLen: int(strongLen), LastLen: int(lastLen)}
+		h.Count = len(sums) / (4 + h.StrongLen)
+		g := &Signature{Strong: session.Block(checksum.XXH128), InPlace: inPlace, MapSize: 64}
+		if g.Reset(h) != nil {
+			return
+		}
+		var zero [checksum.MaxBlockLen]byte
+		for i := range h.Count {
+			s := sums[i*(4+h.StrongLen):]
+			if s[0] < 100 && h.StrongLen < 3 { // sums that things have
+				g.Strong.Sum(&zero, make([]byte, h.Len(i)))
+				g.Add(0, zero[:h.StrongLen])
+				continue
+			}
+			g.Add(uint32(s[0])|uint32(s[1])<<8|uint32(s[2])<<16|uint32(s[3])<<24, s[4:])
+		}
+		for _, input := range []Input{&file{b: in}, &holes{file{b: in}}} {
+			var off int64
+			kept := map[int]bool{}
+			if err := g.Match(input, func(tok Token) error {
+				if tok.Off != off || !bytes.Equal(tok.Data, in[off:off+int64(len(tok.Data))]) || len(tok.Data) == 0 {
+					t.Fatalf("a token for %d of %d bytes, at %d", tok.Off, len(tok.Data), off)
+				}
+				if tok.Literal() {
+					if len(tok.Data) > MaxLiteral {
+						t.Fatalf("%d literal bytes", len(tok.Data))
+					}
+				} else {
+					if tok.Block >= h.Count || len(tok.Data) != h.Len(tok.Block) {
+						t.Fatalf("block %d of %d stands for %d bytes", tok.Block, h.Count, len(tok.Data))
+					}
+					if inPlace && h.Offset(tok.Block) < off && !kept[tok.Block] {
+						t.Fatalf("block %d at %d is gone", tok.Block, off)
+					}
+					kept[tok.Block] = kept[tok.Block] || h.Offset(tok.Block) == off
+				}
+				off += int64(len(tok.Data))
+				return nil
+			}); err != nil {
+				t.Fatal(err)
+			}
+			if off != int64(len(in)) {
+				t.Fatalf("tokens for %d bytes of %d", off, len(in))
 			}
 		}
 	})

@@ -49,7 +49,7 @@ func (s Spec) Head(size int64) Head {
 	if b <= 0 {
 		b = s.chooseBlockLen(size)
 	}
-	count := (size + int64(b) - 1) / int64(b)
+	count := (size-1)/int64(b) + 1
 	if count > math.MaxInt32 {
 		return Head{}
 	}
@@ -61,18 +61,15 @@ func (s Spec) chooseBlockLen(size int64) int {
 	if s.Protocol < 30 {
 		limit = MaxOldBlockLen
 	}
-	if size <= minBlockLen*minBlockLen {
-		return minBlockLen
+	if size >= limit*limit {
+		return int(limit)
 	}
-	root := int64(math.Sqrt(float64(size)))
-	for root*root > size {
+	root := int64(math.Sqrt(float64(size))) // of up to 58 bits: one off at most
+	if root*root > size {
 		root--
 	}
-	for (root+1)*(root+1) <= size {
+	if (root+1)*(root+1) <= size {
 		root++
-	}
-	if root >= limit {
-		return int(limit)
 	}
 	return int(max(minBlockLen, root&^7))
 }

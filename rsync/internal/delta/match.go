@@ -80,7 +80,7 @@ func (g *Signature) Match(in Input, emit func(Token) error) error {
 
 // full is the number of blocks that are not short.
 func (g *Signature) full() int {
-	if g.LastLen > 0 && g.LastLen < g.BlockLen {
+	if g.Count > 0 && g.LastLen > 0 && g.LastLen < g.BlockLen {
 		return g.Count - 1
 	}
 	return g.Count
