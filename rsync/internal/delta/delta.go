@@ -46,5 +46,5 @@ func window(in Input, off int64, n int) ([]byte, error) {
 	if len(w) < n {
 		return nil, io.ErrUnexpectedEOF
 	}
-	return w[:n], nil
+	return w[:n:n], nil
 }

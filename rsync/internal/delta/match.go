@@ -334,7 +334,7 @@ func (m *matcher) pass() error {
 	m.rolled = false
 	last := m.p - 1 // of the block before the one that is passed over
 	m.p += int64(m.n)
-	if last-m.lit >= MaxLiteral && m.size-m.p >= MaxLiteral {
+	if last-m.lit >= MaxLiteral && m.size-m.p > MaxLiteral+int64(m.Len(m.Count-1))-2 {
 		return m.literal(last)
 	}
 	return nil
