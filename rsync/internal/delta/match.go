@@ -45,7 +45,8 @@ type matcher struct {
 // covering it exactly. An error of the input or of emit ends it.
 //
 // Its choices are rsync's: at each place the blocks of equal sums from the
-// highest number down, but rather the one that follows the block before. A last
+// highest number down, but rather the one that follows the block before; that one
+// is found even where rsync's chain is too long for it. A last
 // block that is short can only end the input. With InPlace a block that stands
 // where it is needed comes before all others, and one that was written over is
 // not used. A literal stretch is cut every MaxLiteral bytes.
