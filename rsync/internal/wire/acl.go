@@ -35,33 +35,15 @@ const (
 
 // ACLTable holds the distinct ACLs of one kind, access or default, that a
 // session has seen. Its literals are numbered; a repeated one is sent by number.
-type ACLTable struct {
-	list []ACL
-	find map[string]int32
-	sent []int32 // number on the wire + 1, 0 if not yet sent; for an encoder
-	next int32   // number of the next literal
-	key  []byte
-}
+type ACLTable struct{ table[ACL] }
 
 // At is the ACL at position i, as entries name it.
 func (t *ACLTable) At(i int32) *ACL { return &t.list[i] }
 
-// Len is the number of ACLs.
-func (t *ACLTable) Len() int { return len(t.list) }
-
 // Add returns the position of an ACL equal to a, which it adds if there is none.
 func (t *ACLTable) Add(a ACL) int32 {
 	t.key = a.appendKey(t.key[:0])
-	if i, ok := t.find[string(t.key)]; ok {
-		return i
-	}
-	if t.find == nil {
-		t.find = map[string]int32{}
-	}
-	i := int32(len(t.list))
-	t.find[string(t.key)] = i
-	t.list = append(t.list, a)
-	return i
+	return t.place(a)
 }
 
 func (a *ACL) appendKey(k []byte) []byte {
@@ -76,17 +58,9 @@ func (a *ACL) appendKey(k []byte) []byte {
 
 // put writes the number of ACL i or, the first time, the ACL itself.
 func (t *ACLTable) put(w *Writer, i int32, c *Encoder) {
-	for len(t.sent) < len(t.list) {
-		t.sent = append(t.sent, 0)
+	if !t.putNumber(w, i) {
+		t.list[i].put(w, c)
 	}
-	if t.sent[i] > 0 {
-		w.Varint(t.sent[i])
-		return
-	}
-	t.next++
-	t.sent[i] = t.next
-	w.Byte(0)
-	t.list[i].put(w, c)
 }
 
 func (a *ACL) put(w *Writer, c *Encoder) {
@@ -129,19 +103,15 @@ func (a *ACL) put(w *Writer, c *Encoder) {
 
 // read reads a block and returns its position.
 func (t *ACLTable) read(r *Reader, d *Decoder) int32 {
-	if n := r.Varint(); n != 0 {
-		if n < 0 || int(n) > len(t.list) {
-			r.fail(ExitStream, "ACL number %d of %d", int64(n)-1, len(t.list))
-			return 0
-		}
-		return n - 1
+	i, literal := t.readNumber(r, "ACL number")
+	if !literal || r.err != nil {
+		return i
 	}
 	a := readACL(r, d)
 	if r.err != nil {
 		return 0
 	}
-	t.list = append(t.list, a)
-	return int32(len(t.list) - 1)
+	return t.append(a)
 }
 
 func readACL(r *Reader, d *Decoder) ACL {

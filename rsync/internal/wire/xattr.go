@@ -30,19 +30,10 @@ func (x *Xattr) Abbreviated() bool { return x.Size > MaxInline }
 
 // XattrTable holds the sets of attributes that a session has seen. Its literals
 // are numbered; a repeated one is sent by number (§8.6).
-type XattrTable struct {
-	list [][]Xattr
-	find map[string]int32
-	sent []int32
-	next int32
-	key  []byte
-}
+type XattrTable struct{ table[[]Xattr] }
 
 // At is the set at position i, as entries name it.
 func (t *XattrTable) At(i int32) []Xattr { return t.list[i] }
-
-// Len is the number of sets.
-func (t *XattrTable) Len() int { return len(t.list) }
 
 // Add returns the position of a set equal to x, which it adds if there is none.
 // Names are in byte order.
@@ -52,30 +43,14 @@ func (t *XattrTable) Add(x []Xattr) int32 {
 		t.key = strconv.AppendInt(append(append(t.key, x[i].Name...), 0), int64(x[i].Size), 36)
 		t.key = append(append(t.key, ':'), x[i].Value...)
 	}
-	if i, ok := t.find[string(t.key)]; ok {
-		return i
-	}
-	if t.find == nil {
-		t.find = map[string]int32{}
-	}
-	i := int32(len(t.list))
-	t.find[string(t.key)] = i
-	t.list = append(t.list, x)
-	return i
+	return t.place(x)
 }
 
 // put writes the number of set i or, the first time, the set itself.
 func (t *XattrTable) put(w *Writer, i int32) {
-	for len(t.sent) < len(t.list) {
-		t.sent = append(t.sent, 0)
-	}
-	if t.sent[i] > 0 {
-		w.Varint(t.sent[i])
+	if t.putNumber(w, i) {
 		return
 	}
-	t.next++
-	t.sent[i] = t.next
-	w.Byte(0)
 	set := t.list[i]
 	w.Varint(int32(len(set)))
 	for i := range set {
@@ -89,19 +64,15 @@ func (t *XattrTable) put(w *Writer, i int32) {
 
 // read reads a block and returns its position.
 func (t *XattrTable) read(r *Reader) int32 {
-	if n := r.Varint(); n != 0 {
-		if n < 0 || int(n) > len(t.list) {
-			r.fail(ExitStream, "xattr set %d of %d", int64(n)-1, len(t.list))
-			return 0
-		}
-		return n - 1
+	i, literal := t.readNumber(r, "xattr set")
+	if !literal || r.err != nil {
+		return i
 	}
 	set := readXattrs(r)
 	if r.err != nil {
 		return 0
 	}
-	t.list = append(t.list, set)
-	return int32(len(t.list) - 1)
+	return t.append(set)
 }
 
 func readXattrs(r *Reader) []Xattr {
